@@ -1,0 +1,100 @@
+"""Typed ids: a prefix that says what it is, and a UUIDv7 in base 32 (TypeID).
+
+Every kind of id in Penstock is a class in this file.
+"""
+
+import os
+import time
+from typing import ClassVar, Self
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
+SUFFIX_LENGTH = 26
+
+
+class InvalidId(ValueError):
+    """The text is not an id of the kind that was asked for."""
+
+
+class Id(str):
+    """An id as text. Compare, store and print it as the string it is."""
+
+    __slots__ = ()
+    prefix: ClassVar[str] = ""
+
+    @classmethod
+    def new(cls) -> Self:
+        return cls(f"{cls.prefix}_{encode(uuid7(time.time_ns() // 1_000_000, os.urandom(10)))}")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        prefix, _, suffix = text.rpartition("_")
+        if prefix != cls.prefix or not is_suffix(suffix):
+            raise InvalidId(f"{text[:64]!r} is not a {cls.prefix} id")
+        return cls(text)
+
+    @property
+    def suffix(self) -> str:
+        return self.rpartition("_")[2]
+
+
+class TenantId(Id):
+    prefix = "tenant"
+
+
+class ProjectId(Id):
+    prefix = "project"
+
+
+class SkuId(Id):
+    prefix = "sku"
+
+
+class SiteId(Id):
+    prefix = "site"
+
+
+class NodeId(Id):
+    prefix = "node"
+
+
+class SlotId(Id):
+    prefix = "slot"
+
+
+class AllocationId(Id):
+    prefix = "alloc"
+
+
+class ProofId(Id):
+    prefix = "proof"
+
+
+class KeyId(Id):
+    prefix = "key"
+
+
+class TokenId(Id):
+    prefix = "token"
+
+
+class EventId(Id):
+    prefix = "event"
+
+
+def uuid7(now_ms: int, entropy: bytes) -> int:
+    """RFC 9562: 48 bits of milliseconds, version, 12 random, variant, 62 random."""
+    random = int.from_bytes(entropy[:10])
+    value = (now_ms & (1 << 48) - 1) << 80
+    value |= 7 << 76
+    value |= (random >> 62 & 0xFFF) << 64
+    value |= 2 << 62
+    return value | (random & (1 << 62) - 1)
+
+
+def encode(value: int) -> str:
+    return "".join(ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
+
+
+def is_suffix(text: str) -> bool:
+    return len(text) == SUFFIX_LENGTH and text[0] <= "7" and all(c in VALUES for c in text)

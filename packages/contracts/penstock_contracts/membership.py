@@ -1,0 +1,214 @@
+"""Being a member of the plane above: join once, keep the certificate fresh, keep dialling.
+
+A site is a member of central, a node is a member of its site; both use this file.
+"""
+
+import asyncio
+import json
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import grpc
+import grpc.aio
+from cryptography import x509
+
+from penstock_contracts import files, link, rpc
+from penstock_contracts.identity import PrivateKey
+from penstock_contracts.join import JoinToken
+from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest
+
+CALL_TIMEOUT_S: Final = 10.0
+RETRY_S_MIN: Final = 0.1
+RETRY_S_MAX: Final = 5.0
+REFUSALS: Final = {
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.INVALID_ARGUMENT,
+    grpc.StatusCode.ALREADY_EXISTS,
+}
+
+
+class JoinRefused(Exception):
+    """The plane above said no. Trying again with the same token cannot help."""
+
+
+@dataclass(frozen=True)
+class Membership:
+    """What a member keeps on disk besides its key."""
+
+    id: str
+    certificate_pem: str
+    ca_certificate_pem: str
+    link_address: str
+    server_name: str
+    join_address: str
+    join_server_name: str
+    root_pem: str
+    task_key_hex: str
+
+    def renew_at(self) -> datetime:
+        """Halfway through the certificate's life: time enough to try again."""
+        leaf = x509.load_pem_x509_certificate(self.certificate_pem.encode())
+        life = leaf.not_valid_after_utc - leaf.not_valid_before_utc
+        return leaf.not_valid_after_utc - life / 2
+
+
+class Member:
+    """A joined member: its key, its membership, its certificate authority if it has one."""
+
+    def __init__(self, folder: Path, membership: Membership) -> None:
+        self.folder = folder
+        self.key = PrivateKey.load_or_generate(folder / "key.pem")
+        self.membership = membership
+
+    @property
+    def id(self) -> str:
+        return self.membership.id
+
+    @property
+    def identity(self) -> tuple[bytes, bytes]:
+        """Key and certificate chain, as gRPC wants them."""
+        return self.key.pem(), self.membership.certificate_pem.encode()
+
+    def ca_key(self) -> PrivateKey:
+        return PrivateKey.load_or_generate(self.folder / "ca-key.pem")
+
+    async def renew(self) -> None:
+        """Get a fresh certificate by proving the enrolled key, expired or not."""
+        held = self.membership
+        ca_csr = self.ca_key().csr(held.id) if held.ca_certificate_pem else b""
+        request = RenewRequest(csr=self.key.csr(held.id), ca_csr=ca_csr)
+        channel = rpc.channel(held.join_address, held.join_server_name, held.root_pem.encode())
+        async with channel:
+            enrolment = await _call(rpc.renew(channel, request, CALL_TIMEOUT_S))
+        self.membership = _membership(
+            enrolment, held.join_address, held.join_server_name, held.root_pem
+        )
+        _save(self.folder, self.membership)
+
+    async def keep_fresh(self, renewed: Callable[[], None] = lambda: None) -> None:
+        """Ensures that the certificate never runs out while the plane above answers."""
+        delay_s = RETRY_S_MIN
+        while True:
+            wait = self.membership.renew_at() - datetime.now(UTC)
+            if wait > timedelta():
+                await asyncio.sleep(wait.total_seconds())
+            try:
+                await self.renew()
+            except (grpc.aio.AioRpcError, OSError):
+                await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
+                delay_s = min(delay_s * 2, 60.0)
+            else:
+                delay_s = RETRY_S_MIN
+                renewed()
+
+    async def dial(
+        self,
+        outbox: link.Outbox,
+        inbox: link.Inbox,
+        changed: Callable[[bool, str], None] = lambda _up, _why: None,
+    ) -> None:
+        """Keep one link to the plane above, for ever; `changed` hears it come and go."""
+        delay_s = RETRY_S_MIN
+        while True:
+            held = self.membership
+            channel = rpc.channel(
+                held.link_address, held.server_name, held.root_pem.encode(), self.identity
+            )
+            started = asyncio.get_running_loop().time()
+            try:
+                async with channel:
+                    await channel.channel_ready()
+                    changed(True, "")
+                    await link.run(rpc.ClientStream(channel), outbox, inbox)
+            except (
+                grpc.aio.AioRpcError,
+                link.LinkClosed,
+                link.ProtocolViolated,
+                ConnectionError,
+            ) as error:
+                changed(False, _reason(error))
+            if asyncio.get_running_loop().time() - started > RETRY_S_MAX:
+                delay_s = RETRY_S_MIN
+            await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
+            delay_s = min(delay_s * 2, RETRY_S_MAX)
+
+
+def load(folder: Path) -> Member | None:
+    """The member whose state is in `folder`, if it has joined."""
+    path = folder / "membership.json"
+    if not path.exists():
+        return None
+    return Member(folder, Membership(**json.loads(path.read_text())))
+
+
+async def join(folder: Path, token: JoinToken, name: str, *, with_ca: bool = False) -> Member:
+    """Enrol with a token. Safe to repeat: the same key may use its token again.
+
+    Waits for the plane above to answer; raises JoinRefused if it says no.
+    """
+    key = PrivateKey.load_or_generate(folder / "key.pem")
+    ca_key = PrivateKey.load_or_generate(folder / "ca-key.pem") if with_ca else None
+    request = EnrolRequest(
+        token_id=token.id,
+        secret=token.secret,
+        csr=key.csr(name),
+        ca_csr=ca_key.csr(name) if ca_key else b"",
+        name=name,
+    )
+    root_pem = token.ca_pem()
+    channel = rpc.channel(token.address, token.server_name, root_pem)
+    async with channel:
+        enrolment = await _enrol_patiently(channel, request)
+    held = _membership(enrolment, token.address, token.server_name, root_pem.decode())
+    _save(folder, held)
+    return Member(folder, held)
+
+
+async def _enrol_patiently(channel: grpc.aio.Channel, request: EnrolRequest) -> Enrolment:
+    delay_s = RETRY_S_MIN
+    while True:
+        try:
+            return await _call(rpc.enrol(channel, request, CALL_TIMEOUT_S))
+        except grpc.aio.AioRpcError:
+            await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
+            delay_s = min(delay_s * 2, RETRY_S_MAX)
+
+
+async def _call(answer: Awaitable[Enrolment]) -> Enrolment:
+    try:
+        return await answer
+    except grpc.aio.AioRpcError as error:
+        if error.code() in REFUSALS:
+            raise JoinRefused(error.details() or error.code().name) from error
+        raise
+
+
+def _membership(
+    enrolment: Enrolment, join_address: str, join_server_name: str, root_pem: str
+) -> Membership:
+    return Membership(
+        id=enrolment.id,
+        certificate_pem=enrolment.certificate_pem,
+        ca_certificate_pem=enrolment.ca_certificate_pem,
+        link_address=enrolment.link_address,
+        server_name=enrolment.server_name,
+        join_address=join_address,
+        join_server_name=join_server_name,
+        root_pem=root_pem,
+        task_key_hex=enrolment.task_key.hex(),
+    )
+
+
+def _save(folder: Path, membership: Membership) -> None:
+    files.write_private(folder / "membership.json", json.dumps(asdict(membership)).encode())
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, grpc.aio.AioRpcError):
+        return f"{error.code().name.lower()}: {error.details()}"
+    return str(error)

@@ -1,0 +1,493 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Shape(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    SHAPE_UNSPECIFIED: _ClassVar[Shape]
+    SHAPE_BAREMETAL: _ClassVar[Shape]
+    SHAPE_GPU_SLICE: _ClassVar[Shape]
+
+class Desired(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DESIRED_UNSPECIFIED: _ClassVar[Desired]
+    DESIRED_ACTIVE: _ClassVar[Desired]
+    DESIRED_RELEASED: _ClassVar[Desired]
+
+class Observed(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OBSERVED_UNSPECIFIED: _ClassVar[Observed]
+    OBSERVED_ACTIVE: _ClassVar[Observed]
+    OBSERVED_STOPPING: _ClassVar[Observed]
+    OBSERVED_RELEASED: _ClassVar[Observed]
+    OBSERVED_FAILED: _ClassVar[Observed]
+
+class StepStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    STEP_STATUS_UNSPECIFIED: _ClassVar[StepStatus]
+    STEP_STATUS_STARTED: _ClassVar[StepStatus]
+    STEP_STATUS_DONE: _ClassVar[StepStatus]
+    STEP_STATUS_FAILED: _ClassVar[StepStatus]
+    STEP_STATUS_UNDONE: _ClassVar[StepStatus]
+
+class TaskStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TASK_STATUS_UNSPECIFIED: _ClassVar[TaskStatus]
+    TASK_STATUS_DONE: _ClassVar[TaskStatus]
+    TASK_STATUS_FAILED: _ClassVar[TaskStatus]
+    TASK_STATUS_REFUSED: _ClassVar[TaskStatus]
+    TASK_STATUS_EXPIRED: _ClassVar[TaskStatus]
+SHAPE_UNSPECIFIED: Shape
+SHAPE_BAREMETAL: Shape
+SHAPE_GPU_SLICE: Shape
+DESIRED_UNSPECIFIED: Desired
+DESIRED_ACTIVE: Desired
+DESIRED_RELEASED: Desired
+OBSERVED_UNSPECIFIED: Observed
+OBSERVED_ACTIVE: Observed
+OBSERVED_STOPPING: Observed
+OBSERVED_RELEASED: Observed
+OBSERVED_FAILED: Observed
+STEP_STATUS_UNSPECIFIED: StepStatus
+STEP_STATUS_STARTED: StepStatus
+STEP_STATUS_DONE: StepStatus
+STEP_STATUS_FAILED: StepStatus
+STEP_STATUS_UNDONE: StepStatus
+TASK_STATUS_UNSPECIFIED: TaskStatus
+TASK_STATUS_DONE: TaskStatus
+TASK_STATUS_FAILED: TaskStatus
+TASK_STATUS_REFUSED: TaskStatus
+TASK_STATUS_EXPIRED: TaskStatus
+
+class Frame(_message.Message):
+    __slots__ = ("hello", "entry", "ack")
+    HELLO_FIELD_NUMBER: _ClassVar[int]
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    ACK_FIELD_NUMBER: _ClassVar[int]
+    hello: Hello
+    entry: Entry
+    ack: Ack
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., entry: _Optional[_Union[Entry, _Mapping]] = ..., ack: _Optional[_Union[Ack, _Mapping]] = ...) -> None: ...
+
+class Hello(_message.Message):
+    __slots__ = ("cursor", "version")
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    cursor: int
+    version: str
+    def __init__(self, cursor: _Optional[int] = ..., version: _Optional[str] = ...) -> None: ...
+
+class Entry(_message.Message):
+    __slots__ = ("seq", "previous", "body")
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    PREVIOUS_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    previous: int
+    body: bytes
+    def __init__(self, seq: _Optional[int] = ..., previous: _Optional[int] = ..., body: _Optional[bytes] = ...) -> None: ...
+
+class Ack(_message.Message):
+    __slots__ = ("seq",)
+    SEQ_FIELD_NUMBER: _ClassVar[int]
+    seq: int
+    def __init__(self, seq: _Optional[int] = ...) -> None: ...
+
+class Signed(_message.Message):
+    __slots__ = ("payload", "signature")
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
+    SIGNATURE_FIELD_NUMBER: _ClassVar[int]
+    payload: bytes
+    signature: bytes
+    def __init__(self, payload: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
+
+class EnrolRequest(_message.Message):
+    __slots__ = ("token_id", "secret", "csr", "ca_csr", "name")
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    SECRET_FIELD_NUMBER: _ClassVar[int]
+    CSR_FIELD_NUMBER: _ClassVar[int]
+    CA_CSR_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    token_id: str
+    secret: bytes
+    csr: bytes
+    ca_csr: bytes
+    name: str
+    def __init__(self, token_id: _Optional[str] = ..., secret: _Optional[bytes] = ..., csr: _Optional[bytes] = ..., ca_csr: _Optional[bytes] = ..., name: _Optional[str] = ...) -> None: ...
+
+class RenewRequest(_message.Message):
+    __slots__ = ("csr", "ca_csr")
+    CSR_FIELD_NUMBER: _ClassVar[int]
+    CA_CSR_FIELD_NUMBER: _ClassVar[int]
+    csr: bytes
+    ca_csr: bytes
+    def __init__(self, csr: _Optional[bytes] = ..., ca_csr: _Optional[bytes] = ...) -> None: ...
+
+class Enrolment(_message.Message):
+    __slots__ = ("id", "certificate_pem", "ca_certificate_pem", "link_address", "server_name", "task_key")
+    ID_FIELD_NUMBER: _ClassVar[int]
+    CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
+    CA_CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
+    LINK_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    SERVER_NAME_FIELD_NUMBER: _ClassVar[int]
+    TASK_KEY_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    certificate_pem: str
+    ca_certificate_pem: str
+    link_address: str
+    server_name: str
+    task_key: bytes
+    def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., server_name: _Optional[str] = ..., task_key: _Optional[bytes] = ...) -> None: ...
+
+class SiteOrder(_message.Message):
+    __slots__ = ("allocation", "node_token")
+    ALLOCATION_FIELD_NUMBER: _ClassVar[int]
+    NODE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    allocation: DesiredAllocation
+    node_token: NodeToken
+    def __init__(self, allocation: _Optional[_Union[DesiredAllocation, _Mapping]] = ..., node_token: _Optional[_Union[NodeToken, _Mapping]] = ...) -> None: ...
+
+class DesiredAllocation(_message.Message):
+    __slots__ = ("allocation_id", "revision", "desired", "shape", "node_id", "slots", "correlation_id")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    DESIRED_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    revision: int
+    desired: Desired
+    shape: Shape
+    node_id: str
+    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
+    correlation_id: str
+    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., desired: _Optional[_Union[Desired, str]] = ..., shape: _Optional[_Union[Shape, str]] = ..., node_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ..., correlation_id: _Optional[str] = ...) -> None: ...
+
+class SlotBinding(_message.Message):
+    __slots__ = ("slot_id", "fence", "chassis", "index", "gpu_uuid", "nvme_serial", "fabric_guid", "numa_node", "cpus", "memory_mib", "cleanup_nonce", "cleanup_steps")
+    SLOT_ID_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
+    CHASSIS_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    GPU_UUID_FIELD_NUMBER: _ClassVar[int]
+    NVME_SERIAL_FIELD_NUMBER: _ClassVar[int]
+    FABRIC_GUID_FIELD_NUMBER: _ClassVar[int]
+    NUMA_NODE_FIELD_NUMBER: _ClassVar[int]
+    CPUS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_MIB_FIELD_NUMBER: _ClassVar[int]
+    CLEANUP_NONCE_FIELD_NUMBER: _ClassVar[int]
+    CLEANUP_STEPS_FIELD_NUMBER: _ClassVar[int]
+    slot_id: str
+    fence: int
+    chassis: bool
+    index: int
+    gpu_uuid: str
+    nvme_serial: str
+    fabric_guid: str
+    numa_node: int
+    cpus: int
+    memory_mib: int
+    cleanup_nonce: bytes
+    cleanup_steps: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, slot_id: _Optional[str] = ..., fence: _Optional[int] = ..., chassis: _Optional[bool] = ..., index: _Optional[int] = ..., gpu_uuid: _Optional[str] = ..., nvme_serial: _Optional[str] = ..., fabric_guid: _Optional[str] = ..., numa_node: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_mib: _Optional[int] = ..., cleanup_nonce: _Optional[bytes] = ..., cleanup_steps: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class NodeToken(_message.Message):
+    __slots__ = ("token_id", "secret_sha256", "expires_at_us")
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    SECRET_SHA256_FIELD_NUMBER: _ClassVar[int]
+    EXPIRES_AT_US_FIELD_NUMBER: _ClassVar[int]
+    token_id: str
+    secret_sha256: bytes
+    expires_at_us: int
+    def __init__(self, token_id: _Optional[str] = ..., secret_sha256: _Optional[bytes] = ..., expires_at_us: _Optional[int] = ...) -> None: ...
+
+class SiteReport(_message.Message):
+    __slots__ = ("correlation_id", "site", "enrolled", "presence", "topology", "observed", "stepped", "cleanup")
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    SITE_FIELD_NUMBER: _ClassVar[int]
+    ENROLLED_FIELD_NUMBER: _ClassVar[int]
+    PRESENCE_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    OBSERVED_FIELD_NUMBER: _ClassVar[int]
+    STEPPED_FIELD_NUMBER: _ClassVar[int]
+    CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    correlation_id: str
+    site: SiteDescribed
+    enrolled: NodeEnrolled
+    presence: NodePresence
+    topology: Signed
+    observed: AllocationObserved
+    stepped: ExecutionStepped
+    cleanup: CleanupReported
+    def __init__(self, correlation_id: _Optional[str] = ..., site: _Optional[_Union[SiteDescribed, _Mapping]] = ..., enrolled: _Optional[_Union[NodeEnrolled, _Mapping]] = ..., presence: _Optional[_Union[NodePresence, _Mapping]] = ..., topology: _Optional[_Union[Signed, _Mapping]] = ..., observed: _Optional[_Union[AllocationObserved, _Mapping]] = ..., stepped: _Optional[_Union[ExecutionStepped, _Mapping]] = ..., cleanup: _Optional[_Union[CleanupReported, _Mapping]] = ...) -> None: ...
+
+class SiteDescribed(_message.Message):
+    __slots__ = ("join_address", "version")
+    JOIN_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    join_address: str
+    version: str
+    def __init__(self, join_address: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
+
+class NodeEnrolled(_message.Message):
+    __slots__ = ("node_id", "name", "public_key")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    name: str
+    public_key: bytes
+    def __init__(self, node_id: _Optional[str] = ..., name: _Optional[str] = ..., public_key: _Optional[bytes] = ...) -> None: ...
+
+class NodePresence(_message.Message):
+    __slots__ = ("node_id", "connected", "at_us")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    CONNECTED_FIELD_NUMBER: _ClassVar[int]
+    AT_US_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    connected: bool
+    at_us: int
+    def __init__(self, node_id: _Optional[str] = ..., connected: _Optional[bool] = ..., at_us: _Optional[int] = ...) -> None: ...
+
+class AllocationObserved(_message.Message):
+    __slots__ = ("allocation_id", "revision", "observed", "at_us", "reason", "fences")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    OBSERVED_FIELD_NUMBER: _ClassVar[int]
+    AT_US_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    FENCES_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    revision: int
+    observed: Observed
+    at_us: int
+    reason: str
+    fences: _containers.RepeatedCompositeFieldContainer[SlotFence]
+    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., observed: _Optional[_Union[Observed, str]] = ..., at_us: _Optional[int] = ..., reason: _Optional[str] = ..., fences: _Optional[_Iterable[_Union[SlotFence, _Mapping]]] = ...) -> None: ...
+
+class SlotFence(_message.Message):
+    __slots__ = ("slot_id", "fence")
+    SLOT_ID_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
+    slot_id: str
+    fence: int
+    def __init__(self, slot_id: _Optional[str] = ..., fence: _Optional[int] = ...) -> None: ...
+
+class ExecutionStepped(_message.Message):
+    __slots__ = ("allocation_id", "revision", "workflow", "step", "status", "at_us", "detail")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    AT_US_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    revision: int
+    workflow: str
+    step: str
+    status: StepStatus
+    at_us: int
+    detail: str
+    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., workflow: _Optional[str] = ..., step: _Optional[str] = ..., status: _Optional[_Union[StepStatus, str]] = ..., at_us: _Optional[int] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class CleanupReported(_message.Message):
+    __slots__ = ("allocation_id", "revision", "proofs")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    PROOFS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    revision: int
+    proofs: _containers.RepeatedCompositeFieldContainer[Signed]
+    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., proofs: _Optional[_Iterable[_Union[Signed, _Mapping]]] = ...) -> None: ...
+
+class Task(_message.Message):
+    __slots__ = ("task_id", "node_id", "issued_at_us", "deadline_us", "correlation_id", "topology_discover", "vm_provision", "vm_release", "baremetal_assign", "baremetal_release")
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    ISSUED_AT_US_FIELD_NUMBER: _ClassVar[int]
+    DEADLINE_US_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_DISCOVER_FIELD_NUMBER: _ClassVar[int]
+    VM_PROVISION_FIELD_NUMBER: _ClassVar[int]
+    VM_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    BAREMETAL_ASSIGN_FIELD_NUMBER: _ClassVar[int]
+    BAREMETAL_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    task_id: str
+    node_id: str
+    issued_at_us: int
+    deadline_us: int
+    correlation_id: str
+    topology_discover: TopologyDiscover
+    vm_provision: VmProvision
+    vm_release: VmRelease
+    baremetal_assign: BaremetalAssign
+    baremetal_release: BaremetalRelease
+    def __init__(self, task_id: _Optional[str] = ..., node_id: _Optional[str] = ..., issued_at_us: _Optional[int] = ..., deadline_us: _Optional[int] = ..., correlation_id: _Optional[str] = ..., topology_discover: _Optional[_Union[TopologyDiscover, _Mapping]] = ..., vm_provision: _Optional[_Union[VmProvision, _Mapping]] = ..., vm_release: _Optional[_Union[VmRelease, _Mapping]] = ..., baremetal_assign: _Optional[_Union[BaremetalAssign, _Mapping]] = ..., baremetal_release: _Optional[_Union[BaremetalRelease, _Mapping]] = ...) -> None: ...
+
+class TopologyDiscover(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class VmProvision(_message.Message):
+    __slots__ = ("allocation_id", "slots")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
+    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+
+class VmRelease(_message.Message):
+    __slots__ = ("allocation_id", "slots")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
+    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+
+class BaremetalAssign(_message.Message):
+    __slots__ = ("allocation_id", "slots")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
+    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+
+class BaremetalRelease(_message.Message):
+    __slots__ = ("allocation_id", "slots")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
+    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+
+class TaskResult(_message.Message):
+    __slots__ = ("task_id", "node_id", "status", "reason", "started_at_us", "finished_at_us", "topology", "runtime", "cleanup")
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    STARTED_AT_US_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_US_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    RUNTIME_FIELD_NUMBER: _ClassVar[int]
+    CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    task_id: str
+    node_id: str
+    status: TaskStatus
+    reason: str
+    started_at_us: int
+    finished_at_us: int
+    topology: Topology
+    runtime: RuntimeUp
+    cleanup: Cleanup
+    def __init__(self, task_id: _Optional[str] = ..., node_id: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., reason: _Optional[str] = ..., started_at_us: _Optional[int] = ..., finished_at_us: _Optional[int] = ..., topology: _Optional[_Union[Topology, _Mapping]] = ..., runtime: _Optional[_Union[RuntimeUp, _Mapping]] = ..., cleanup: _Optional[_Union[Cleanup, _Mapping]] = ...) -> None: ...
+
+class Topology(_message.Message):
+    __slots__ = ("hardware", "gpu_family", "gpu_vendor", "gpu_model", "gpu_memory_mib", "cpus", "memory_mib", "numa_nodes", "fabric_leaf", "slots", "readiness")
+    HARDWARE_FIELD_NUMBER: _ClassVar[int]
+    GPU_FAMILY_FIELD_NUMBER: _ClassVar[int]
+    GPU_VENDOR_FIELD_NUMBER: _ClassVar[int]
+    GPU_MODEL_FIELD_NUMBER: _ClassVar[int]
+    GPU_MEMORY_MIB_FIELD_NUMBER: _ClassVar[int]
+    CPUS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_MIB_FIELD_NUMBER: _ClassVar[int]
+    NUMA_NODES_FIELD_NUMBER: _ClassVar[int]
+    FABRIC_LEAF_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    READINESS_FIELD_NUMBER: _ClassVar[int]
+    hardware: str
+    gpu_family: str
+    gpu_vendor: str
+    gpu_model: str
+    gpu_memory_mib: int
+    cpus: int
+    memory_mib: int
+    numa_nodes: int
+    fabric_leaf: str
+    slots: _containers.RepeatedCompositeFieldContainer[ProposedSlot]
+    readiness: _containers.RepeatedCompositeFieldContainer[Readiness]
+    def __init__(self, hardware: _Optional[str] = ..., gpu_family: _Optional[str] = ..., gpu_vendor: _Optional[str] = ..., gpu_model: _Optional[str] = ..., gpu_memory_mib: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_mib: _Optional[int] = ..., numa_nodes: _Optional[int] = ..., fabric_leaf: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[ProposedSlot, _Mapping]]] = ..., readiness: _Optional[_Iterable[_Union[Readiness, _Mapping]]] = ...) -> None: ...
+
+class ProposedSlot(_message.Message):
+    __slots__ = ("index", "gpu_uuid", "pci_address", "nvme_serial", "fabric_guid", "numa_node", "cpus", "memory_mib")
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    GPU_UUID_FIELD_NUMBER: _ClassVar[int]
+    PCI_ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    NVME_SERIAL_FIELD_NUMBER: _ClassVar[int]
+    FABRIC_GUID_FIELD_NUMBER: _ClassVar[int]
+    NUMA_NODE_FIELD_NUMBER: _ClassVar[int]
+    CPUS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_MIB_FIELD_NUMBER: _ClassVar[int]
+    index: int
+    gpu_uuid: str
+    pci_address: str
+    nvme_serial: str
+    fabric_guid: str
+    numa_node: int
+    cpus: int
+    memory_mib: int
+    def __init__(self, index: _Optional[int] = ..., gpu_uuid: _Optional[str] = ..., pci_address: _Optional[str] = ..., nvme_serial: _Optional[str] = ..., fabric_guid: _Optional[str] = ..., numa_node: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_mib: _Optional[int] = ...) -> None: ...
+
+class Readiness(_message.Message):
+    __slots__ = ("check", "passed", "detail")
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    PASSED_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    check: str
+    passed: bool
+    detail: str
+    def __init__(self, check: _Optional[str] = ..., passed: _Optional[bool] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class RuntimeUp(_message.Message):
+    __slots__ = ("allocation_id", "runtime_id", "gpu_uuids")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    RUNTIME_ID_FIELD_NUMBER: _ClassVar[int]
+    GPU_UUIDS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    runtime_id: str
+    gpu_uuids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, allocation_id: _Optional[str] = ..., runtime_id: _Optional[str] = ..., gpu_uuids: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Cleanup(_message.Message):
+    __slots__ = ("allocation_id", "proofs")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    PROOFS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    proofs: _containers.RepeatedCompositeFieldContainer[Signed]
+    def __init__(self, allocation_id: _Optional[str] = ..., proofs: _Optional[_Iterable[_Union[Signed, _Mapping]]] = ...) -> None: ...
+
+class CleanupProof(_message.Message):
+    __slots__ = ("node_id", "slot_id", "allocation_id", "fence", "nonce", "steps", "finished_at_us")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOT_ID_FIELD_NUMBER: _ClassVar[int]
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    FENCE_FIELD_NUMBER: _ClassVar[int]
+    NONCE_FIELD_NUMBER: _ClassVar[int]
+    STEPS_FIELD_NUMBER: _ClassVar[int]
+    FINISHED_AT_US_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    slot_id: str
+    allocation_id: str
+    fence: int
+    nonce: bytes
+    steps: _containers.RepeatedCompositeFieldContainer[CleanupStep]
+    finished_at_us: int
+    def __init__(self, node_id: _Optional[str] = ..., slot_id: _Optional[str] = ..., allocation_id: _Optional[str] = ..., fence: _Optional[int] = ..., nonce: _Optional[bytes] = ..., steps: _Optional[_Iterable[_Union[CleanupStep, _Mapping]]] = ..., finished_at_us: _Optional[int] = ...) -> None: ...
+
+class CleanupStep(_message.Message):
+    __slots__ = ("name", "passed", "detail")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PASSED_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    passed: bool
+    detail: str
+    def __init__(self, name: _Optional[str] = ..., passed: _Optional[bool] = ..., detail: _Optional[str] = ...) -> None: ...
