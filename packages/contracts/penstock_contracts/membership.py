@@ -125,12 +125,7 @@ class Member:
                     await channel.channel_ready()
                     changed(True, "")
                     await link.run(rpc.ClientStream(channel), outbox, inbox)
-            except (
-                grpc.aio.AioRpcError,
-                link.LinkClosed,
-                link.ProtocolViolated,
-                ConnectionError,
-            ) as error:
+            except Exception as error:  # whatever broke it, the answer is to dial again
                 changed(False, _reason(error))
             if asyncio.get_running_loop().time() - started > RETRY_S_MAX:
                 delay_s = RETRY_S_MIN

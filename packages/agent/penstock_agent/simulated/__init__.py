@@ -1,0 +1,1 @@
+"""A simulated host: real protocol, tasks, fences and proofs, without the hardware."""

@@ -1,0 +1,59 @@
+"""The SDK: one client, its calls grouped by noun.
+
+    with Client("https://penstock.example", token) as client:
+        lease = client.allocations.create(project=project, sku="h100-8.slice", gpus=2)
+        for event in client.events.watch(subject=lease["id"], after="0"):
+            ...
+
+Every call raises `errors.Refused` when the API says no, and `errors.Unreachable` when
+it does not answer. A POST carries an idempotency key and is sent again when the
+connection fails, so it happens once.
+"""
+
+from typing import Self
+
+from penstock_client import requests
+from penstock_client.requests import Transport
+from penstock_client.resources import pages, single
+from penstock_client.resources.allocations import Allocations, Usages
+from penstock_client.resources.catalog import Skus
+from penstock_client.resources.events import Events
+from penstock_client.resources.fleet import Nodes, Sites, Slots
+from penstock_client.resources.tenancy import Projects, Tenants
+from penstock_client.views import Invariant, Me, Page
+
+
+class Client:
+    def __init__(self, api: str, token: str, *, transport: Transport | None = None) -> None:
+        self.transport = transport or connect(api, token)
+        self.tenants = Tenants(self.transport)
+        self.projects = Projects(self.transport)
+        self.skus = Skus(self.transport)
+        self.sites = Sites(self.transport)
+        self.nodes = Nodes(self.transport)
+        self.slots = Slots(self.transport)
+        self.allocations = Allocations(self.transport)
+        self.usage = Usages(self.transport)
+        self.events = Events(self.transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.transport.close()
+
+    def me(self) -> Me:
+        return single.fetch(self.transport, requests.get("me"), Me)
+
+    def invariants(self) -> Page[Invariant]:
+        return pages.collect(self.transport, requests.get("invariants"), Invariant)
+
+
+def connect(api: str, token: str) -> Transport:
+    # Imported late: `--curl`, `--help` and usage errors need no HTTP library.
+    from penstock_client.http import Http
+
+    return Http(api, token)

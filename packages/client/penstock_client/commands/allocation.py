@@ -1,0 +1,150 @@
+"""`penstock allocation`: GPUs, from asking for them to giving them back."""
+
+from typing import Annotated, Final
+
+from cyclopts import App, Parameter
+
+from penstock_client import answers, errors, screen, session, watching, words
+from penstock_client.commands import states
+from penstock_client.options import UNSET, Options
+from penstock_client.screen import Column, aged, column
+from penstock_client.session import Session
+from penstock_client.views import Allocation
+from penstock_client.watching import Journey
+
+app = App(name="allocation", help="Allocations: GPUs, from asking for them to giving them back.")
+Watch = Annotated[bool, Parameter(negative=())]
+
+COLUMNS: Final = (
+    column("ID", "id"),
+    column("SKU", "sku"),
+    column("GPUS", "gpus", right=True),
+    column("STATUS", "status"),
+    column("SITE", "site"),
+    column("NODE", "node"),
+    Column("PRICE", words.price, right=True),
+    aged("CREATED", "created_at"),
+)
+
+
+@app.command
+def ls(
+    *,
+    project: str | None = None,
+    status: str | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    options: Options = UNSET,
+) -> None:
+    """List allocations.
+
+    Parameters
+    ----------
+    project
+        Only this project's.
+    status
+        Only those with this status: placed, active, releasing, released, failed, cleanup_blocked.
+    limit
+        At most this many.
+    cursor
+        Go on where an earlier list ended.
+    """
+    with session.start(options) as run:
+        page = run.client.allocations.list(
+            project=project, status=status, cursor=cursor, limit=limit
+        )
+    answers.listing(options, page, COLUMNS, empty="none: `penstock allocation create --sku SKU`")
+
+
+@app.command
+def show(id: str, /, *, options: Options = UNSET) -> None:
+    """Show one allocation, its four states side by side."""
+    with session.start(options) as run:
+        states.tell(options, run.client.allocations.get(id))
+
+
+@app.command
+def create(
+    *,
+    sku: str,
+    gpus: int | None = None,
+    site: str | None = None,
+    project: str | None = None,
+    watch: Watch = False,
+    options: Options = UNSET,
+) -> int:
+    """Ask for GPUs.
+
+    Parameters
+    ----------
+    sku
+        What to allocate: see `penstock sku ls`.
+    gpus
+        How many; the SKU's only size if left out.
+    site
+        Only at this site.
+    project
+        Whose they are; the context's project if left out.
+    watch
+        Show each step until the GPUs are active. Exits with 1 if they never are.
+    """
+    with session.start(options) as run:
+        made = run.client.allocations.create(
+            project=run.project(project), sku=sku, gpus=gpus, site=site
+        )
+        return finish(run, options, made, watching.CREATION if watch else None)
+
+
+@app.command
+def release(id: str, /, *, watch: Watch = False, options: Options = UNSET) -> int:
+    """Give the GPUs back. Returns at once; billing stops when the node has stopped them.
+
+    Parameters
+    ----------
+    watch
+        Show each step until cleanup is proven. Exits with 1 if it is blocked.
+    """
+    with session.start(options) as run:
+        given = run.client.allocations.release(id)
+        return finish(run, options, given, watching.RELEASE if watch else None)
+
+
+@app.command
+def timeline(id: str, /, *, options: Options = UNSET) -> None:
+    """Show everything that happened to an allocation."""
+    with session.start(options) as run:
+        page = run.client.allocations.timeline(id)
+    if options.json:
+        screen.document(page)
+        return
+    clock = watching.Clock()
+    for event in page["items"]:
+        screen.line(clock.line(event))
+
+
+@app.command
+def receipt(id: str, /, *, options: Options = UNSET) -> None:
+    """Show why it was placed where it is: candidates, scores, rejections."""
+    with session.start(options) as run:
+        found = run.client.allocations.receipt(id)
+    if options.json:
+        screen.document(found)
+    else:
+        screen.outline(found)
+
+
+def finish(run: Session, options: Options, begun: Allocation, journey: Journey | None) -> int:
+    """Follow the journey if asked, then show where it stands and what can be done next."""
+    if journey is None:
+        states.tell(options, begun)
+        return errors.OK
+    stream = watching.stream_for(as_json=options.json)
+    screen.line(f"{begun['id']}: {begun['gpus']} GPUs of {begun['sku']}", stream)
+    try:
+        with watching.teller(stream) as tell:
+            ended = watching.follow(run.client, begun["id"], journey, tell)
+    except KeyboardInterrupt:
+        screen.note(f"it goes on without you: `penstock allocation show {begun['id']}`")
+        raise
+    states.tell(options, ended)
+    return errors.OK if ended["status"] == journey.goal else errors.REFUSED

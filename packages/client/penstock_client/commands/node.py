@@ -1,0 +1,77 @@
+"""`penstock node`: the machines at the sites."""
+
+from typing import Final
+
+from cyclopts import App
+
+from penstock_client import answers, session, words
+from penstock_client.options import UNSET, Options
+from penstock_client.screen import Column, aged, column
+from penstock_client.words import Row
+
+app = App(name="node", help="Nodes: the machines at the sites, and what they may be used for.")
+
+
+def gpus(row: Row) -> str:
+    return f"{words.plain(row.get('gpus_free'))}/{words.plain(row.get('gpus'))}"
+
+
+COLUMNS: Final = (
+    column("ID", "id"),
+    column("NAME", "name"),
+    column("SITE", "site"),
+    column("HARDWARE", "hardware"),
+    Column("FREE/GPUS", gpus, right=True),
+    column("POSTURE", "posture"),
+    column("CONNECTED", "connected"),
+    aged("SINCE", "connected_at"),
+)
+
+
+@app.command
+def ls(*, site: str | None = None, options: Options = UNSET) -> None:
+    """List nodes.
+
+    Parameters
+    ----------
+    site
+        Only the nodes of this site.
+    """
+    with session.start(options) as run:
+        page = run.client.nodes.list(site=site)
+    answers.listing(options, page, COLUMNS, empty="no nodes yet: `penstock site node-token SITE`")
+
+
+@app.command
+def show(id: str, /, *, options: Options = UNSET) -> None:
+    """Show one node."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.nodes.get(id), next=f"penstock slot ls --node {id}")
+
+
+@app.command
+def drain(id: str, /, *, reason: str | None = None, options: Options = UNSET) -> None:
+    """Place nothing new on a node. What runs there goes on.
+
+    Parameters
+    ----------
+    reason
+        Kept in the audit log and shown beside the node.
+    """
+    with session.start(options) as run:
+        node = run.client.nodes.drain(id, reason=reason)
+    answers.thing(options, node, next=f"penstock node undrain {id}")
+
+
+@app.command
+def undrain(id: str, /, *, options: Options = UNSET) -> None:
+    """Let a drained node be used again."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.nodes.undrain(id))
+
+
+@app.command
+def approve(id: str, /, *, options: Options = UNSET) -> None:
+    """Approve all slots that the node proposes."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.nodes.approve(id))

@@ -1,0 +1,87 @@
+"""`penstock site`: the places where the GPUs are. (`penstock site run` is the process.)"""
+
+from typing import Final
+
+from cyclopts import App
+
+from penstock_client import answers, screen, session, words
+from penstock_client.options import UNSET, Options
+from penstock_client.screen import aged, column
+
+app = App(
+    name="site",
+    help="Sites: the places where the GPUs are. "
+    "`penstock site run`, or `penstock site` alone, is a site's control plane itself.",
+)
+
+COLUMNS: Final = (
+    column("ID", "id"),
+    column("NAME", "name"),
+    column("STATUS", "status"),
+    column("CONNECTED", "connected"),
+    aged("SINCE", "connected_at"),
+    column("NODES", "nodes", right=True),
+    column("GPUS", "gpus", right=True),
+    column("VERSION", "version"),
+)
+
+
+@app.command
+def ls(*, options: Options = UNSET) -> None:
+    """List sites."""
+    with session.start(options) as run:
+        page = run.client.sites.list()
+    answers.listing(options, page, COLUMNS, empty="no sites yet: `penstock site create NAME`")
+
+
+@app.command
+def show(id: str, /, *, options: Options = UNSET) -> None:
+    """Show one site."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.sites.get(id))
+
+
+@app.command
+def create(name: str, /, *, auto_approve: bool = False, options: Options = UNSET) -> None:
+    """Register a site.
+
+    Parameters
+    ----------
+    auto_approve
+        Approve slots on readiness evidence alone, without an operator.
+    """
+    with session.start(options) as run:
+        made = run.client.sites.create(name, auto_approve=auto_approve)
+    answers.thing(options, made, next=f"penstock site token {made['id']}")
+
+
+@app.command
+def token(id: str, /, *, options: Options = UNSET) -> None:
+    """Make a single-use token with which the site's control plane joins."""
+    with session.start(options) as run:
+        made = run.client.sites.create_token(id)
+    if options.json:
+        screen.document(made)
+        return
+    screen.line(made["token"])
+    screen.note(f"usable once, until {words.when(made['expires_at'])}")
+
+
+@app.command
+def node_token(id: str, /, *, count: int = 1, options: Options = UNSET) -> None:
+    """Make single-use tokens with which nodes join the site, one on each line.
+
+    Parameters
+    ----------
+    count
+        How many tokens; each node needs one.
+    """
+    with session.start(options) as run:
+        made = run.client.sites.create_node_tokens(id, count=count)
+    if options.json:
+        screen.document(made)
+        return
+    for each in made["items"]:
+        screen.line(each["token"])
+    if made["items"]:
+        screen.note(f"each usable once, until {words.when(made['items'][0]['expires_at'])}")

@@ -1,0 +1,88 @@
+"""`penstock sku`: what can be allocated, and its price."""
+
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Final
+
+from cyclopts import App, Parameter
+
+from penstock_client import answers, errors, session, words
+from penstock_client.options import UNSET, Options
+from penstock_client.screen import Column, column
+from penstock_client.views import Shape
+
+app = App(name="sku", help="SKUs: what can be allocated, in which sizes, at what price.")
+
+COLUMNS: Final = (
+    column("NAME", "name"),
+    column("SHAPE", "shape"),
+    column("FAMILY", "family"),
+    column("GPUS", "gpu_counts"),
+    Column("PRICE", words.price, right=True),
+    column("ID", "id"),
+)
+
+
+@app.command
+def ls(*, options: Options = UNSET) -> None:
+    """List SKUs."""
+    with session.start(options) as run:
+        page = run.client.skus.list()
+    answers.listing(options, page, COLUMNS, empty="no SKUs yet: `penstock sku create --help`")
+
+
+@app.command
+def show(id: str, /, *, options: Options = UNSET) -> None:
+    """Show one SKU, by id or name."""
+    with session.start(options) as run:
+        sku = run.client.skus.get(id)
+    answers.thing(options, sku, next=f"penstock allocation create --sku {sku['name']}")
+
+
+@app.command
+def create(
+    name: str,
+    /,
+    *,
+    shape: Shape,
+    family: str,
+    gpu_counts: Annotated[list[int], Parameter(consume_multiple=True, negative=())],
+    price: str,
+    currency: str = "USD",
+    options: Options = UNSET,
+) -> None:
+    """Create a SKU.
+
+    Parameters
+    ----------
+    shape
+        A whole machine, or some GPUs of one.
+    family
+        The GPU family, as nodes report it (h100).
+    gpu_counts
+        The sizes on offer: --gpu-counts 1 2 4 8.
+    price
+        Per GPU and hour, in the currency: 2.49.
+    """
+    micros = micros_of(price)
+    with session.start(options) as run:
+        made = run.client.skus.create(
+            name,
+            shape=shape,
+            family=family,
+            gpu_counts=gpu_counts,
+            price_micros_per_gpu_hour=micros,
+            currency=currency,
+        )
+    answers.thing(options, made, next=f"penstock allocation create --sku {made['name']}")
+
+
+def micros_of(price: str) -> int:
+    """Exact or refused: money is never rounded."""
+    try:
+        micros = Decimal(price).scaleb(6)
+        whole = int(micros)
+    except (InvalidOperation, ValueError, OverflowError) as error:
+        raise errors.Misused(f"--price {price!r} is not an amount such as 2.49") from error
+    if micros != whole or whole < 0:
+        raise errors.Misused(f"--price {price!r} is negative or finer than a millionth")
+    return whole

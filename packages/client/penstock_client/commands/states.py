@@ -1,0 +1,69 @@
+"""An allocation as people see it: what it is, its four states, what can be done next."""
+
+from collections.abc import Mapping
+from typing import Final, cast
+
+from penstock_client import screen, words
+from penstock_client.options import Options
+from penstock_client.screen import Column
+from penstock_client.views import Allocation
+from penstock_client.words import Row
+
+FOUR: Final = ("desired", "observed", "execution", "projected")
+TOLD_BELOW: Final = ("desired", "observed", "execution", "states")
+
+
+def tell(options: Options, allocation: Allocation) -> None:
+    if options.json:
+        screen.document(allocation)
+        return
+    screen.card(allocation, leave=TOLD_BELOW)
+    screen.line("")
+    screen.table(COLUMNS, rows(allocation))
+    if advice := ADVICE.get(allocation["status"]):
+        screen.note(f"\nnext: {advice.format(id=allocation['id'])}")
+
+
+def rows(allocation: Allocation) -> list[Row]:
+    """One row per aspect, so that the four states stand side by side."""
+    return [
+        {"aspect": aspect, **{name: show(state_of(allocation, name)) for name in FOUR}}
+        for aspect, show in (("state", state), ("age", age), ("why", why))
+    ]
+
+
+def state_of(allocation: Allocation, name: str) -> Row:
+    states: Mapping[str, object] = allocation.get("states") or {}
+    found = states.get(name) or {"state": allocation.get(name)}
+    return cast("Row", found)
+
+
+def state(row: Row) -> str:
+    return words.plain(row.get("state"))
+
+
+def age(row: Row) -> str:
+    return (
+        words.aged(row.get("age_s")) if row.get("age_s") is not None else words.age(row.get("at"))
+    )
+
+
+def why(row: Row) -> str:
+    step = ".".join(words.plain(row[key]) for key in ("workflow", "step") if row.get(key))
+    given = (step, row.get("reason"), row.get("detail"))
+    return ": ".join(words.plain(each) for each in given if each) or words.NONE
+
+
+def titled(name: str) -> Column:
+    return screen.column(name.upper(), name)
+
+
+COLUMNS: Final = (screen.column("", "aspect"), *(titled(name) for name in FOUR))
+ADVICE: Final = {
+    "placed": "penstock events --follow --subject {id}",
+    "active": "penstock allocation release {id} --watch",
+    "releasing": "penstock events --follow --subject {id}",
+    "released": "penstock usage ls --allocation {id}",
+    "failed": "penstock allocation timeline {id}",
+    "cleanup_blocked": "penstock slot show SLOT says why; then penstock slot cleanup SLOT",
+}

@@ -1,0 +1,73 @@
+"""`penstock tenant`: who may use the platform, and the keys they use it with."""
+
+from typing import Final
+
+from cyclopts import App
+
+from penstock_client import answers, screen, session
+from penstock_client.options import UNSET, Options
+from penstock_client.screen import aged, column
+from penstock_client.views import Role
+
+app = App(name="tenant", help="Tenants: who uses the platform, their limits and their keys.")
+key = App(name="key", help="A tenant's API keys.")
+app.command(key)
+
+COLUMNS: Final = (
+    column("ID", "id"),
+    column("NAME", "name"),
+    column("STATUS", "status"),
+    column("GPU LIMIT", "gpu_limit", right=True),
+    aged("CREATED", "created_at"),
+)
+
+
+@app.command
+def ls(*, options: Options = UNSET) -> None:
+    """List tenants."""
+    with session.start(options) as run:
+        page = run.client.tenants.list()
+    answers.listing(options, page, COLUMNS, empty="no tenants yet: `penstock tenant create NAME`")
+
+
+@app.command
+def show(id: str, /, *, options: Options = UNSET) -> None:
+    """Show one tenant."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.tenants.get(id))
+
+
+@app.command
+def create(name: str, /, *, gpu_limit: int | None = None, options: Options = UNSET) -> None:
+    """Create a tenant.
+
+    Parameters
+    ----------
+    gpu_limit
+        The most GPUs it may hold at once; no limit if left out.
+    """
+    with session.start(options) as run:
+        made = run.client.tenants.create(name, gpu_limit=gpu_limit)
+    answers.thing(options, made, next=f"penstock tenant key create {made['id']} --name first")
+
+
+@key.command(name="create")
+def create_key(
+    tenant: str, /, *, name: str, role: Role = "member", options: Options = UNSET
+) -> None:
+    """Create an API key. Its token is shown once.
+
+    Parameters
+    ----------
+    name
+        What the key is for.
+    role
+        What the key may do.
+    """
+    with session.start(options) as run:
+        made = run.client.tenants.create_key(tenant, name=name, role=role)
+    if options.json:
+        screen.document(made)
+        return
+    screen.note(f"key {made['id']} ({made['role']}); its token is shown this once:")
+    screen.line(made["token"])

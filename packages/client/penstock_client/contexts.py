@@ -1,0 +1,140 @@
+"""Which API to talk to, and with which token. Tokens are stored, never shown."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final, cast
+
+from penstock_client import errors
+
+READY: Final = Path(".penstock") / "ready.json"
+
+
+@dataclass(frozen=True)
+class Context:
+    """One API and the way in. `name` says where it was found."""
+
+    name: str
+    api: str
+    token: str = field(repr=False)
+    project: str | None = None
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """What the contexts file holds."""
+
+    current: str | None
+    known: Mapping[str, Context]
+
+    def get(self, name: str) -> Context:
+        if name not in self.known:
+            names = ", ".join(sorted(self.known)) or "none"
+            raise errors.Misused(f"there is no context {name!r}; there are: {names}")
+        return self.known[name]
+
+    def adding(self, context: Context) -> "Contexts":
+        """The first context added is the current one."""
+        known = {**self.known, context.name: context}
+        return Contexts(self.current or context.name, known)
+
+    def using(self, name: str) -> "Contexts":
+        return replace(self, current=self.get(name).name)
+
+    def removing(self, name: str) -> "Contexts":
+        gone = self.get(name).name
+        known = {key: value for key, value in self.known.items() if key != gone}
+        return Contexts(None if self.current == gone else self.current, known)
+
+
+def select(name: str | None) -> Context:
+    """--context, then the environment, then the current context, then `penstock up` here."""
+    found = load().get(name) if name else from_environment() or current() or from_ready()
+    if found is None:
+        raise errors.NoApi
+    return found
+
+
+def from_environment() -> Context | None:
+    api, token = os.environ.get("PENSTOCK_API"), os.environ.get("PENSTOCK_TOKEN")
+    if not api:
+        return None
+    if not token:
+        raise errors.Misused("PENSTOCK_API is set but PENSTOCK_TOKEN is not: set both or neither")
+    return Context("environment", check(api), token, os.environ.get("PENSTOCK_PROJECT"))
+
+
+def current() -> Context | None:
+    contexts = load()
+    return contexts.known.get(contexts.current) if contexts.current else None
+
+
+def from_ready() -> Context | None:
+    """What `penstock up` wrote when it became ready, if it runs from this folder."""
+    if not READY.exists():
+        return None
+    ready = _read(READY)
+    return _context(f"{READY}", {**ready, "token": ready.get("admin_token")})
+
+
+def check(api: str) -> str:
+    if not api.startswith(("https://", "http://")):
+        raise errors.Misused(f"{api!r} is not an API address: it begins with https:// or http://")
+    return api.rstrip("/")
+
+
+def path() -> Path:
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("penstock")) / "contexts.json"
+
+
+def load() -> Contexts:
+    if not path().exists():
+        return Contexts(None, {})
+    stored = _read(path())
+    known = cast("Mapping[str, Mapping[str, object]]", stored.get("contexts") or {})
+    return Contexts(
+        current=cast("str | None", stored.get("current")),
+        known={name: _context(name, fields) for name, fields in known.items()},
+    )
+
+
+def save(contexts: Contexts) -> None:
+    """Replace the file in one step; its owner alone may read it."""
+    stored = {
+        "current": contexts.current,
+        "contexts": {
+            name: {"api": each.api, "token": each.token, "project": each.project}
+            for name, each in contexts.known.items()
+        },
+    }
+    target = path()
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(stored, file, indent=2)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(target)
+
+
+def _read(source: Path) -> Mapping[str, object]:
+    try:
+        content = json.loads(source.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise errors.Misused(f"{source} cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise errors.Misused(f"{source} does not hold a JSON object")
+    return cast("Mapping[str, object]", content)
+
+
+def _context(name: str, fields: Mapping[str, object]) -> Context:
+    api, token, project = fields.get("api"), fields.get("token"), fields.get("project")
+    if not isinstance(api, str) or not isinstance(token, str):
+        raise errors.Misused(f"context {name!r} has no API or no token: add it again")
+    return Context(name, check(api), token, project if isinstance(project, str) else None)

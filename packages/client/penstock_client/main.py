@@ -1,0 +1,109 @@
+"""The `penstock` command: finds the command that is asked for and imports only that."""
+
+import difflib
+import io
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from penstock_client import VERSION, completion, errors, processes
+
+NOUNS: Final = {
+    "allocation": "GPUs, from asking for them to giving them back.",
+    "sku": "What can be allocated, in which sizes, at what price.",
+    "usage": "Which GPUs were used, for how long, at what cost.",
+    "events": "What happened, in order, and what happens now.",
+    "tenant": "Who uses the platform, their limits and their keys.",
+    "project": "What a tenant's allocations and costs are grouped by.",
+    "site": "The places where the GPUs are.",
+    "node": "The machines at the sites.",
+    "slot": "A GPU with its disk, fabric device, CPUs and memory.",
+    "invariants": "What must always hold, with any violations.",
+    "context": "The APIs you use, and which one commands talk to.",
+}
+EXIT_CODES: Final = "0 done, 1 refused or failed, 2 usage error, 3 the API cannot be reached"
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """The exit code. Whatever goes wrong is told on stderr."""
+    try:
+        return dispatch(argv)
+    except errors.ClientError as error:
+        from penstock_client import problems
+
+        problems.tell(error, as_json="--json" in argv)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has left. Closing stdout at exit must not complain of it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def dispatch(argv: Sequence[str]) -> int:
+    if not argv or argv[0] in ("-h", "--help", "help"):
+        sys.stdout.write(overview())
+        return errors.OK
+    if argv[0] in ("-V", "--version", "version"):
+        sys.stdout.write(f"penstock {VERSION}\n")
+        return errors.OK
+    name, rest = argv[0], list(argv[1:])
+    if processes.is_asked(name, rest):
+        return processes.run(name, rest)
+    if name == "completion":
+        return completion.run(NOUNS, rest)
+    if name in NOUNS:
+        return run_noun(name, rest)
+    if processes.find(name):
+        return processes.run(name, rest)
+    raise unknown(name)
+
+
+def run_noun(name: str, rest: Sequence[str]) -> int:
+    from cyclopts import App
+
+    from penstock_client.dry import Shown
+
+    root = App(name="penstock", result_action="return_value")
+    root.command(completion.load(name))
+    try:
+        result: object = root([name, *rest])
+    except Shown as shown:
+        sys.stdout.write(f"{shown.command}\n")
+        return errors.OK
+    return result if isinstance(result, int) else errors.OK
+
+
+def unknown(name: str) -> errors.Misused:
+    if name.startswith("-"):
+        return errors.Misused(f"options come after the command: penstock COMMAND … {name}")
+    known = [*NOUNS, *processes.SUMMARIES]
+    close = difflib.get_close_matches(name, known, n=1)
+    advice = f"did you mean `penstock {close[0]}`?" if close else "see `penstock --help`"
+    return errors.Misused(f"there is no command {name!r}: {advice}")
+
+
+def overview() -> str:
+    """Written from the tables above, so that --help imports nothing."""
+    lines = ["Usage: penstock COMMAND …", "", "One management plane for GPU compute.", ""]
+    lines += ["Things you can see and change (penstock NOUN --help lists the verbs):"]
+    lines += [f"  {name:<12} {summary}" for name, summary in NOUNS.items()]
+    lines += ["", "Processes:"]
+    lines += [f"  {name:<12} {summary}" for name, summary in processes.SUMMARIES.items()]
+    lines += ["", "Shell completion: penstock completion bash|zsh|fish"]
+    lines += ["Every command takes --json, --curl (show the call, do nothing) and --context."]
+    lines += [f"Exit codes: {EXIT_CODES}.", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

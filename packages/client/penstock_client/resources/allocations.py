@@ -1,0 +1,56 @@
+"""Allocations, and the usage that they leave."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock_client import requests
+from penstock_client.requests import Transport
+from penstock_client.resources import pages, single
+from penstock_client.views import Allocation, Event, Page, Usage
+
+
+@dataclass(frozen=True)
+class Allocations:
+    transport: Transport
+
+    def list(
+        self,
+        *,
+        project: str | None = None,
+        status: str | None = None,
+        cursor: str | None = None,
+        limit: int | None = None,
+    ) -> Page[Allocation]:
+        request = requests.get("allocations", project=project, status=status, cursor=cursor)
+        return pages.collect(self.transport, request, Allocation, limit=limit)
+
+    def get(self, id: str) -> Allocation:
+        return single.fetch(self.transport, requests.get("allocations", id), Allocation)
+
+    def create(
+        self, *, project: str, sku: str, gpus: int | None = None, site: str | None = None
+    ) -> Allocation:
+        """Claim the GPUs. They are placed on return, and active when their node proves it."""
+        request = requests.post("allocations", project=project, sku=sku, gpus=gpus, site=site)
+        return single.fetch(self.transport, request, Allocation)
+
+    def release(self, id: str) -> Allocation:
+        """Give the GPUs back. The slots are free only once their cleanup is proven."""
+        return single.fetch(self.transport, requests.post("allocations", id, "release"), Allocation)
+
+    def timeline(self, id: str) -> Page[Event]:
+        return pages.collect(self.transport, requests.get("allocations", id, "timeline"), Event)
+
+    def receipt(self, id: str) -> Mapping[str, object]:
+        """Why it was placed where it is: candidates, scores, rejections."""
+        request = requests.get("allocations", id, "receipt")
+        return single.fetch(self.transport, request, dict[str, object])
+
+
+@dataclass(frozen=True)
+class Usages:
+    transport: Transport
+
+    def list(self, *, project: str | None = None, allocation: str | None = None) -> Page[Usage]:
+        request = requests.get("usage", project=project, allocation=allocation)
+        return pages.collect(self.transport, request, Usage)

@@ -1,0 +1,1 @@
+"""The central plane: API, tenancy, fleet, placement, leases, usage."""

@@ -1,0 +1,100 @@
+"""Cleanup proofs: what frees a slot, and nothing else does.
+
+A proof counts for one slot if its node's key signed it, it names this slot, this
+allocation, the live claim's fence and the nonce that was asked for last, and it has
+every step of the slot's policy, passed. A missing step is a failure. What is not
+proven stays claimed, and says why.
+"""
+
+from google.protobuf.message import DecodeError
+
+from penstock.central import fleet
+from penstock.central.allocations import store
+from penstock.central.allocations.model import Allocation
+from penstock.central.allocations.observation import locked
+from penstock.central.nodes import service as nodes
+from penstock.central.slots import service as slots
+from penstock.central.slots.model import Slot
+from penstock.kernel import audit, events
+from penstock.kernel.actor import SYSTEM
+from penstock.kernel.db import Tx
+from penstock.kernel.outgoing import Event
+from penstock_contracts import identity
+from penstock_contracts.identity import SignatureRejected
+from penstock_contracts.ids import ProofId, SiteId
+from penstock_contracts.wire_pb2 import CleanupProof, CleanupReported, Signed
+
+
+async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
+    await fleet.lock(tx)
+    allocation = await locked(tx, site_id, report.allocation_id)
+    held = await slots.held_by(tx, allocation.id)
+    if report.revision != allocation.revision or not held:
+        return  # answers a request that was replaced by a newer one, or was answered already
+    node = await nodes.get(tx, SYSTEM, allocation.node_id)
+    proofs = {slot_of(signed): signed for signed in report.proofs}
+    for slot in held:
+        signed = proofs.get(slot.id)
+        fault = "no proof came for it" if signed is None else check(signed, slot, node.public_key)
+        if signed is not None and not fault:
+            await _free(tx, allocation, slot, signed)
+        else:
+            await _block(tx, allocation, slot, fault)
+    fleet.touch(tx, allocation.node_id)
+    if await store.finish_if_freed(tx, allocation.id):
+        events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
+
+
+def slot_of(signed: Signed) -> str:
+    """Which slot a proof speaks of; not yet believed."""
+    try:
+        return CleanupProof.FromString(signed.payload).slot_id
+    except DecodeError:
+        return ""
+
+
+def check(signed: Signed, slot: Slot, public_key: bytes) -> str:
+    """Why the proof is not enough for the slot; empty if it is."""
+    try:
+        proof = CleanupProof.FromString(identity.verify(public_key, signed))
+    except SignatureRejected:
+        return "its proof is not signed by the node's key"
+    if proof.node_id != slot.node_id or proof.slot_id != slot.id:
+        return "its proof is for another slot"
+    if proof.allocation_id != slot.allocation_id or proof.fence != slot.fence:
+        return f"its proof is for fence {proof.fence}, not {slot.fence}"
+    if slot.cleanup_nonce is None or proof.nonce != slot.cleanup_nonce:
+        return "its proof does not answer what was asked last"
+    results = {step.name: step for step in proof.steps}
+    for name in slot.cleanup_steps:
+        step = results.get(name)
+        if step is None:
+            return f"step {name} is missing from its proof"
+        if not step.passed:
+            return f"step {name} failed: {step.detail[:200]}"
+    return ""
+
+
+async def _free(tx: Tx, allocation: Allocation, slot: Slot, signed: Signed) -> None:
+    proof_id = ProofId.new()
+    await store.add_proof(tx, proof_id, slot.id, slot.fence, allocation, signed)
+    await store.free(tx, slot.id, slot.fence)
+    audit.record(
+        tx, SYSTEM, "slot.free", slot.id,
+        tenant_id=allocation.tenant_id, proof=proof_id, fence=slot.fence,
+    )  # fmt: skip
+    _tell(tx, "slot.cleanup_proven", allocation, slot, proof=proof_id)
+
+
+async def _block(tx: Tx, allocation: Allocation, slot: Slot, fault: str) -> None:
+    await store.block(tx, slot.id, slot.fence, fault)
+    audit.record(tx, SYSTEM, "slot.block", slot.id, tenant_id=allocation.tenant_id, reason=fault)
+    _tell(tx, "slot.cleanup_blocked", allocation, slot, reason=fault)
+
+
+def _tell(tx: Tx, type: str, allocation: Allocation, slot: Slot, **data: object) -> None:
+    """Told of the slot to operators, and of the allocation to its tenant."""
+    about: dict[str, object] = {"slot": slot.id, "allocation": allocation.id, "fence": slot.fence}
+    for subject, tenant_id in ((slot.id, None), (allocation.id, allocation.tenant_id)):
+        event = Event(type, subject, tenant_id, {**about, **data})
+        tx.outgoing.events.append(event)

@@ -1,0 +1,101 @@
+"""The life of an allocation. Pure: no I/O, no clock, no randomness."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from penstock.placement.model import Shape
+from penstock_contracts.ids import AllocationId, NodeId, ProjectId, SiteId, SkuId, SlotId, TenantId
+
+
+class Desired(StrEnum):
+    ACTIVE = "active"
+    RELEASED = "released"
+
+
+class Observed(StrEnum):
+    NOTHING = "nothing"  # no word from the node yet
+    ACTIVE = "active"  # the node proved that the tenant has its GPUs
+    STOPPING = "stopping"  # the tenant no longer has them; cleanup goes on
+    RELEASED = "released"  # the node finished its cleanup
+    FAILED = "failed"  # realization failed and was undone
+
+
+# What may be observed after what. A report that does not follow is late, and is ignored.
+OBSERVABLE: Final = {
+    Observed.NOTHING: {Observed.ACTIVE, Observed.STOPPING, Observed.RELEASED, Observed.FAILED},
+    Observed.ACTIVE: {Observed.STOPPING, Observed.RELEASED, Observed.FAILED},
+    Observed.STOPPING: {Observed.RELEASED},
+    Observed.FAILED: {Observed.STOPPING, Observed.RELEASED},
+    Observed.RELEASED: set[Observed](),
+}
+
+
+class Status(StrEnum):
+    """Projected: what people see. Computed from the others, never stored."""
+
+    PLACED = "placed"  # slots are claimed; the node has not confirmed
+    ACTIVE = "active"  # the node proved that the tenant has its GPUs
+    RELEASING = "releasing"  # the tenant is done; cleanup is not proven
+    CLEANUP_BLOCKED = "cleanup_blocked"  # a proof was refused; an operator must look
+    RELEASED = "released"  # cleanup is proven; the slots may be reused
+    FAILED = "failed"  # it could not be realized
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What the site's workflow is doing."""
+
+    workflow: str = ""
+    step: str = ""
+    status: str = ""
+    detail: str = ""
+    at: datetime | None = None
+
+    @property
+    def state(self) -> str:
+        return f"{self.workflow}.{self.step} {self.status}" if self.step else "idle"
+
+
+@dataclass(frozen=True)
+class Allocation:
+    id: AllocationId
+    tenant_id: TenantId
+    project_id: ProjectId
+    sku_id: SkuId
+    shape: Shape
+    family: str
+    gpus: int
+    price_micros_per_gpu_hour: int
+    currency: str
+    site_id: SiteId
+    node_id: NodeId
+    desired: Desired
+    desired_at: datetime
+    revision: int
+    observed: Observed
+    observed_at: datetime | None
+    observed_reason: str
+    execution: Execution
+    created_at: datetime
+    created_by: str
+    correlation_id: str
+    failed_reason: str
+    freed_at: datetime | None
+    slot_ids: tuple[SlotId, ...]
+    blocked_reason: str
+
+    @property
+    def status(self) -> Status:
+        if self.failed_reason:
+            return Status.FAILED
+        if self.freed_at is not None:
+            return Status.RELEASED
+        if self.desired is Desired.RELEASED:
+            return Status.CLEANUP_BLOCKED if self.blocked_reason else Status.RELEASING
+        return Status.ACTIVE if self.observed is Observed.ACTIVE else Status.PLACED
+
+    @property
+    def reason(self) -> str:
+        return self.failed_reason or self.blocked_reason

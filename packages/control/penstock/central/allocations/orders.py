@@ -1,0 +1,44 @@
+"""The desired document that tells a site what an allocation should be."""
+
+from penstock.central.allocations.model import Allocation, Desired
+from penstock.central.sites import service as sites
+from penstock.central.slots.model import Slot
+from penstock.kernel import feed
+from penstock.kernel.db import Tx
+from penstock.placement.model import Shape
+from penstock_contracts import wire_pb2 as wire
+
+DESIRED = {Desired.ACTIVE: wire.DESIRED_ACTIVE, Desired.RELEASED: wire.DESIRED_RELEASED}
+SHAPE = {Shape.BAREMETAL: wire.SHAPE_BAREMETAL, Shape.GPU_SLICE: wire.SHAPE_GPU_SLICE}
+
+
+def send(tx: Tx, allocation: Allocation, slots: list[Slot]) -> None:
+    """Append the newest revision to the site's orders."""
+    document = wire.DesiredAllocation(
+        allocation_id=allocation.id,
+        revision=allocation.revision,
+        desired=DESIRED[allocation.desired],
+        shape=SHAPE[allocation.shape],
+        node_id=allocation.node_id,
+        slots=[binding(slot) for slot in slots],
+        correlation_id=allocation.correlation_id,
+    )
+    body = wire.SiteOrder(allocation=document).SerializeToString()
+    feed.append(tx, sites.orders(allocation.site_id), body, key=allocation.id)
+
+
+def binding(slot: Slot) -> wire.SlotBinding:
+    return wire.SlotBinding(
+        slot_id=slot.id,
+        fence=slot.fence,
+        chassis=slot.kind == "chassis",
+        index=slot.index,
+        gpu_uuid=slot.gpu_uuid,
+        nvme_serial=slot.nvme_serial,
+        fabric_guid=slot.fabric_guid,
+        numa_node=slot.numa_node,
+        cpus=slot.cpus,
+        memory_mib=slot.memory_mib,
+        cleanup_nonce=slot.cleanup_nonce or b"",
+        cleanup_steps=slot.cleanup_steps,
+    )

@@ -1,0 +1,65 @@
+"""Giving GPUs back. The slots stay claimed until the node proves their cleanup."""
+
+import secrets
+from dataclasses import replace
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.allocations import orders, service, store
+from penstock.central.allocations.model import Allocation, Desired
+from penstock.central.slots import service as slots
+from penstock.central.slots.model import Slot, SlotState
+from penstock.kernel import audit, events
+from penstock.kernel.actor import SYSTEM, Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict, NotFound
+
+
+async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
+    """Begin release. Asking again changes nothing."""
+    await service.get(tx, actor, id)
+    allocation = await store.lock(tx, id)
+    if allocation is None:
+        raise NotFound("allocation", id)
+    authorize(actor, "allocation.release", service.resource(allocation))
+    if allocation.desired is Desired.RELEASED:
+        return allocation
+    audit.record(tx, actor, "allocation.release", id, tenant_id=allocation.tenant_id)
+    return await begin(tx, allocation, by=actor)
+
+
+async def begin(tx: Tx, allocation: Allocation, *, by: Actor = SYSTEM) -> Allocation:
+    """Desire release, with a fresh nonce for each slot's cleanup proof."""
+    events.emit(
+        tx, "allocation.releasing", allocation.id, tenant_id=allocation.tenant_id, by=by.name
+    )
+    return await _ask(tx, allocation, await slots.held_by(tx, allocation.id))
+
+
+async def retry_cleanup(tx: Tx, actor: Actor, slot: Slot) -> None:
+    """Ask again for the cleanup of a blocked slot, and of those released with it."""
+    authorize(actor, "slot.cleanup", Resource("slot", slot.id))
+    if slot.allocation_id is None or slot.state is not SlotState.CLEANUP_BLOCKED:
+        raise Conflict(f"slot {slot.id} is {slot.state}; only a blocked cleanup can be repeated")
+    allocation = await store.lock(tx, slot.allocation_id)
+    if allocation is None:
+        raise NotFound("slot", slot.id)
+    audit.record(tx, actor, "slot.cleanup", slot.id, allocation=allocation.id)
+    events.emit(tx, "slot.cleanup_retried", slot.id, allocation=allocation.id)
+    await _ask(tx, allocation, await slots.held_by(tx, allocation.id))
+
+
+async def _ask(tx: Tx, allocation: Allocation, held: list[Slot]) -> Allocation:
+    """A new revision of the desired document, with new nonces, for the slots still held."""
+    asked = replace(
+        allocation,
+        desired=Desired.RELEASED,
+        desired_at=tx.now,
+        revision=allocation.revision + 1,
+        blocked_reason="",
+    )
+    await store.desire(tx, asked.id, asked.desired, asked.revision)
+    fresh = [replace(slot, cleanup_nonce=secrets.token_bytes(16)) for slot in held]
+    for slot in fresh:
+        await store.ask_cleanup(tx, slot.id, asked.id, slot.cleanup_nonce or b"")
+    orders.send(tx, asked, fresh)
+    return asked

@@ -1,0 +1,36 @@
+"""What may be seen of allocations. The caller owns the transaction."""
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.allocations import store
+from penstock.central.allocations.model import Allocation
+from penstock.kernel import events
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.events import Event
+
+
+def resource(allocation: Allocation) -> Resource:
+    return Resource("allocation", allocation.id, allocation.tenant_id)
+
+
+async def get(tx: Tx, actor: Actor, id: str) -> Allocation:
+    allocation = await store.get(tx, id)
+    authorize(actor, "allocation.view", resource(allocation))
+    return allocation
+
+
+async def page(
+    tx: Tx, actor: Actor, *, project: str | None, live: bool | None, after: str, limit: int
+) -> list[Allocation]:
+    authorize(actor, "allocation.view", Resource("allocation", None, actor.tenant_id))
+    return await store.page(tx, project=project, live=live, after=after, limit=limit)
+
+
+async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:
+    """Everything that happened to it, in order, from the event log."""
+    allocation = await get(tx, actor, id)
+    return await events.read(tx, subject=allocation.id, limit=1000)
+
+
+async def receipt(tx: Tx, actor: Actor, id: str) -> dict[str, object]:
+    return await store.receipt(tx, (await get(tx, actor, id)).id)

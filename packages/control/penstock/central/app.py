@@ -1,0 +1,93 @@
+"""Central as one ASGI application and one process."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+from fastapi import FastAPI
+
+from penstock.central import doors, standing
+from penstock.central.access import keys
+from penstock.central.allocations import api as allocations
+from penstock.central.link import SiteLinks
+from penstock.central.nodes import api as nodes
+from penstock.central.placement.commit import Committer
+from penstock.central.placement.queue import Queue
+from penstock.central.projects import api as projects
+from penstock.central.settings import CentralSettings
+from penstock.central.sites import api as sites
+from penstock.central.sites import enrolment
+from penstock.central.sites.service import Trust
+from penstock.central.skus import api as skus
+from penstock.central.slots import api as slots
+from penstock.central.tenants import api as tenants
+from penstock.central.usage import api as usage
+from penstock.kernel import authority, db, migrations, ops, process, web
+from penstock.kernel.db import Database
+from penstock.kernel.edge import Edge
+from penstock.kernel.wakeups import Wakeups
+from penstock_contracts import VERSION
+
+ROUTERS = (
+    tenants.router, projects.router, skus.router, sites.router, nodes.router, slots.router,
+    allocations.asking, allocations.router, usage.router, doors.router, standing.router,
+)  # fmt: skip
+
+
+def create() -> FastAPI:
+    """The API without its state; enough to describe itself."""
+    app = FastAPI(
+        title="Penstock",
+        version=VERSION,
+        description="One management plane for GPU compute from every source.",
+        openapi_url="/v1/openapi.json",
+        docs_url="/docs",
+        redoc_url=None,
+    )
+    for router in ROUTERS:
+        app.include_router(router)
+    return app
+
+
+async def serve(settings: CentralSettings) -> None:
+    """Run until cancelled."""
+    await migrations.migrate(settings.database_url, "central")
+    database = await db.connect(settings.database_url, "central")
+    if settings.bootstrap_token_file is not None:
+        token = _read_token(settings.bootstrap_token_file)
+        await database.run(lambda tx: keys.ensure_bootstrap(tx, token))
+    root = authority.load_or_create_root(settings.data)
+    wakeups = Wakeups(settings.database_url)
+    queue = Queue(Committer(database).commit)
+    app = create()
+    web.install(app, database=database, authenticate=partial(keys.authenticate, database))
+    app.state.wakeups = wakeups
+    app.state.placement = queue
+    app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root.der)
+    checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
+    app.router.routes.extend(ops.routes(checks))
+    servers = [
+        ops.server(Edge(app), settings.http_listen),
+        ops.server(ops.app(checks), settings.metrics_listen),
+    ]
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        stack.push_async_callback(database.close)
+        group.create_task(wakeups.listen())
+        group.create_task(queue.run())
+        await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
+        for server in servers:
+            group.create_task(ops.run(server))
+        for server in servers:
+            await server.listening.wait()
+        await wakeups.listening.wait()
+        process.tell_ready(api=f"http://{settings.http_listen}")
+
+
+async def _answers(database: Database) -> None:
+    async with asyncio.timeout(2), database.transaction() as tx:
+        await tx.fetchval("SELECT 1")
+
+
+def _read_token(path: Path) -> str:
+    return path.read_text().strip()

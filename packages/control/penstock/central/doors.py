@@ -1,0 +1,90 @@
+"""The two doors to the event log: server-sent events, and a WebSocket."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import orjson
+from fastapi import APIRouter, Header, Query, Request, WebSocket, WebSocketDisconnect
+from fastapi.responses import StreamingResponse
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.kernel import events
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Database
+from penstock.kernel.errors import Invalid, Problem
+from penstock.kernel.wakeups import Wakeups
+from penstock.kernel.web import BareRoute, Caller
+
+router = APIRouter(tags=["events"], route_class=BareRoute)
+
+
+async def _start(database: Database, actor: Actor, last: str | None) -> int:
+    """The sequence to go on from: what the reader saw last, or now."""
+    if last is not None:
+        if not last.isdigit() or len(last) > 18:
+            raise Invalid("Last-Event-ID must be the id of an event of this log")
+        return int(last)
+    async with database.transaction(tenant=actor.tenant_id) as tx:
+        return await events.head(tx)
+
+
+@router.get("/v1/events", response_class=StreamingResponse)
+async def stream_events(
+    request: Request,
+    actor: Caller,
+    subject: Annotated[str | None, Query(max_length=64)] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> StreamingResponse:
+    """What happens, as it happens (SSE). Resumes after `Last-Event-ID`; without it, from now."""
+    authorize(actor, "event.view", Resource("event", None, actor.tenant_id))
+    database: Database = request.app.state.database
+    wakeups: Wakeups = request.app.state.wakeups
+    after = await _start(database, actor, last_event_id)
+
+    async def lines() -> AsyncIterator[bytes]:
+        yield b": penstock events\n\n"
+        followed = events.follow(
+            database, wakeups, tenant=actor.tenant_id, after=after, subject=subject
+        )
+        async for batch in followed:
+            if not batch:
+                yield b": still here\n\n"
+            for event in batch:
+                data = orjson.dumps(event.envelope())
+                head = f"id: {event.seq}\nevent: {event.type}\ndata: ".encode()
+                yield head + data + b"\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream")
+
+
+@router.websocket("/v1/ws")
+async def websocket_events(socket: WebSocket) -> None:
+    """The same envelopes over a WebSocket. `?after=SEQ` resumes, `?subject=` filters."""
+    state = socket.app.state
+    try:
+        actor: Actor = await state.authenticate(socket)
+        authorize(actor, "event.view", Resource("event", None, actor.tenant_id))
+        after = await _start(state.database, actor, socket.query_params.get("after"))
+    except Problem as refusal:
+        await socket.close(code=4400 + refusal.status % 100, reason=refusal.detail[:120])
+        return
+    await socket.accept()
+    sending = asyncio.create_task(_send(socket, actor, after))
+    try:
+        while True:
+            await socket.receive_text()  # nothing is expected; this notices the end
+    except WebSocketDisconnect:
+        pass
+    finally:
+        sending.cancel()
+
+
+async def _send(socket: WebSocket, actor: Actor, after: int) -> None:
+    state = socket.app.state
+    subject = socket.query_params.get("subject")
+    async for batch in events.follow(
+        state.database, state.wakeups, tenant=actor.tenant_id, after=after, subject=subject
+    ):
+        for event in batch:
+            await socket.send_text(orjson.dumps(event.envelope()).decode())

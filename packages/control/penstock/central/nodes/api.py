@@ -1,0 +1,112 @@
+"""Nodes over HTTP."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from penstock.central.nodes import service
+from penstock.central.nodes.model import Node, posture
+from penstock.central.slots import service as slots
+from penstock.central.slots.api import SlotView
+from penstock.central.slots.model import Slot, SlotState
+from penstock.kernel.names import Text
+from penstock.kernel.paging import Page, PageQuery
+from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
+
+router = APIRouter(prefix="/v1/nodes", tags=["nodes"], route_class=TxRoute)
+
+
+class Drain(Body):
+    reason: Text = ""
+
+
+class NodeView(View):
+    id: str
+    name: str
+    site: str
+    hardware: str
+    family: str
+    gpus: int
+    gpus_free: int
+    posture: str
+    posture_reason: str
+    draining: bool
+    connected: bool
+    connected_at: datetime | None
+    enrolled_at: datetime
+
+    @classmethod
+    def of(cls, node: Node, slots: list[Slot]) -> "NodeView":
+        standing, reason = posture(node, slots)
+        gpus = [slot for slot in slots if slot.kind == "gpu"]
+        return cls(
+            id=node.id,
+            name=node.name,
+            site=node.site_id,
+            hardware=node.hardware,
+            family=node.family,
+            gpus=len(gpus),
+            gpus_free=sum(slot.state is SlotState.APPROVED for slot in gpus),
+            posture=standing,
+            posture_reason=reason,
+            draining=node.draining,
+            connected=node.connected,
+            connected_at=node.presence_at,
+            enrolled_at=node.enrolled_at,
+        )
+
+
+@router.get("")
+async def list_nodes(
+    actor: Caller,
+    tx: Tx,
+    paging: PageQuery,
+    site: Annotated[str | None, Query(max_length=64)] = None,
+) -> Page[NodeView]:
+    """Every node, with its posture."""
+    nodes = await service.page(tx, actor, site, paging.after, paging.fetch)
+    held = await slots.by_node(tx, [node.id for node in nodes])
+    return paging.page(
+        nodes, lambda node: NodeView.of(node, held.get(node.id, [])), lambda node: node.id
+    )
+
+
+@router.get("/{id}")
+async def get_node(id: str, actor: Caller, tx: Tx) -> NodeView:
+    """One node."""
+    return await _view(tx, await service.get(tx, actor, id))
+
+
+@router.get("/{id}/slots")
+async def list_node_slots(id: str, actor: Caller, tx: Tx) -> Page[SlotView]:
+    """The node's slots, the chassis first."""
+    node = await service.get(tx, actor, id)
+    held = await slots.by_node(tx, [node.id])
+    return Page(items=[SlotView.of(slot) for slot in held.get(node.id, [])])
+
+
+@router.post("/{id}/drain", status_code=200)
+async def drain_node(id: str, actor: Caller, tx: Tx, body: Drain | None = None) -> NodeView:
+    """Place nothing new here. Leases that run go on."""
+    reason = body.reason if body else ""
+    return await _view(tx, await service.drain(tx, actor, id, draining=True, reason=reason))
+
+
+@router.post("/{id}/undrain", status_code=200)
+async def undrain_node(id: str, actor: Caller, tx: Tx) -> NodeView:
+    """Place here again."""
+    return await _view(tx, await service.drain(tx, actor, id, draining=False, reason=""))
+
+
+@router.post("/{id}/approve", status_code=200)
+async def approve_node(id: str, actor: Caller, tx: Tx) -> NodeView:
+    """Approve every proposed slot of the node."""
+    node = await service.get(tx, actor, id)
+    await slots.approve(tx, actor, node.id, None)
+    return await _view(tx, node)
+
+
+async def _view(tx: Tx, node: Node) -> NodeView:
+    held = await slots.by_node(tx, [node.id])
+    return NodeView.of(node, held.get(node.id, []))

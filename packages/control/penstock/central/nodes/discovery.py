@@ -1,0 +1,93 @@
+"""What a node says of itself: enrolment, presence, topology. Evidence, not truth.
+
+Discovery proposes slots. It never changes a slot that exists: a node whose evidence
+contradicts what was accepted before, or claims a GPU that is another node's, is at
+fault and takes no new work.
+"""
+
+from google.protobuf import json_format
+
+from penstock.central import fleet
+from penstock.central.nodes import store
+from penstock.central.nodes.model import Node
+from penstock.central.sites import store as sites
+from penstock.central.slots import service as slots
+from penstock.kernel import audit, events
+from penstock.kernel.actor import SYSTEM
+from penstock.kernel.db import Tx
+from penstock.kernel.feed import Rejected
+from penstock_contracts import identity
+from penstock_contracts.ids import NodeId, SiteId
+from penstock_contracts.wire_pb2 import NodeEnrolled, NodePresence, Signed, TaskResult, Topology
+
+GPUS_MAX = 64
+
+
+async def node_of(tx: Tx, site_id: SiteId, id: str) -> Node:
+    """The site's own node: a site can say nothing of another's."""
+    found = await store.find(tx, [NodeId(id)])
+    if not found or found[0].site_id != site_id:
+        raise Rejected(f"site {site_id} has no node {id[:64]!r}")
+    return found[0]
+
+
+async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
+    await fleet.lock(tx)
+    id = NodeId.parse(report.node_id)
+    if not await store.put(tx, id, site_id, report.name, report.public_key):
+        raise Rejected(f"node {id} belongs to another site")
+    fleet.touch(tx, id)
+    audit.record(tx, SYSTEM, "node.enrol", id, site=site_id, name=report.name)
+    events.emit(tx, "node.enrolled", id, site=site_id, name=report.name)
+
+
+async def present(tx: Tx, site_id: SiteId, report: NodePresence) -> None:
+    await fleet.lock(tx)
+    node = await node_of(tx, site_id, report.node_id)
+    if node.connected == report.connected:
+        return
+    await store.set_presence(tx, node.id, report.connected)
+    fleet.touch(tx, node.id)
+    happened = "node.connected" if report.connected else "node.disconnected"
+    events.emit(tx, happened, node.id, site=site_id, name=node.name)
+
+
+async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
+    """A signed topology: verified with the node's own key before it is believed."""
+    await fleet.lock(tx)
+    claimed = TaskResult.FromString(signed.payload)
+    node = await node_of(tx, site_id, claimed.node_id)
+    result = TaskResult.FromString(identity.verify(node.public_key, signed))
+    topology = result.topology
+    fault = _nonsense(topology) or await slots.propose(tx, node.id, topology)
+    if fault:
+        await store.set_fault(tx, node.id, fault)
+        events.emit(tx, "node.faulted", node.id, fault=fault)
+        fleet.touch(tx, node.id)
+        return
+    await store.set_topology(
+        tx,
+        node.id,
+        hardware=topology.hardware,
+        family=topology.gpu_family,
+        topology=json_format.MessageToDict(topology, preserving_proto_field_name=True),
+    )
+    fleet.touch(tx, node.id)
+    events.emit(tx, "node.discovered", node.id, hardware=topology.hardware)
+    site = await sites.get(tx, site_id)
+    if site.auto_approve and all(check.passed for check in topology.readiness):
+        await slots.approve_node(tx, SYSTEM, node.id, evidence="every readiness check passed")
+
+
+def _nonsense(topology: Topology) -> str:
+    """Why the topology cannot be one; empty if it can."""
+    if not 1 <= len(topology.slots) <= GPUS_MAX:
+        return f"it reports {len(topology.slots)} GPUs; 1 to {GPUS_MAX} are possible"
+    if not topology.gpu_family or len(topology.gpu_family) > 63:
+        return "it reports no GPU family"
+    uuids = {slot.gpu_uuid for slot in topology.slots}
+    if len(uuids) != len(topology.slots) or "" in uuids:
+        return "it reports a GPU twice, or one without an identity"
+    if {slot.index for slot in topology.slots} != set(range(len(topology.slots))):
+        return "its slots are not numbered 0, 1, 2, …"
+    return ""

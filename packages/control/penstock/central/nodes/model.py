@@ -1,0 +1,71 @@
+"""A node and its posture. The posture is derived, never stored. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from penstock.central.slots.model import Slot, SlotState
+from penstock_contracts.ids import NodeId, SiteId
+
+
+class Posture(StrEnum):
+    FULLY_AVAILABLE = "fully_available"  # nothing claimed, and schedulable
+    PARTIALLY_ALLOCATED = "partially_allocated"  # some approved slots are claimed
+    FULLY_ALLOCATED_BY_SLICES = "fully_allocated_by_slices"  # no slot is left
+    EXCLUSIVELY_ALLOCATED = "exclusively_allocated_by_baremetal"  # one lease holds the node
+    DRAINING = "draining"  # leases go on, new ones stop
+    CLEANUP_BLOCKED = "cleanup_blocked"  # a slot's cleanup is not proven
+    UNAVAILABLE = "unavailable"  # not connected, not approved or not trusted
+
+
+@dataclass(frozen=True)
+class Node:
+    id: NodeId
+    site_id: SiteId
+    name: str
+    public_key: bytes
+    hardware: str
+    family: str
+    fault: str
+    draining: bool
+    drain_reason: str
+    connected: bool
+    presence_at: datetime | None
+    enrolled_at: datetime
+
+
+def blocked(node: Node) -> str:
+    """Why nothing new may be placed here; empty if something may."""
+    if node.fault:
+        return node.fault
+    if node.draining:
+        return f"draining: {node.drain_reason}" if node.drain_reason else "draining"
+    return "" if node.connected else "its agent is not connected"
+
+
+def posture(node: Node, slots: list[Slot]) -> tuple[Posture, str]:
+    """What the node is good for now, and why."""
+    chassis = [slot for slot in slots if slot.kind == "chassis"]
+    gpus = [slot for slot in slots if slot.kind == "gpu"]
+    stuck = [slot for slot in slots if slot.state is SlotState.CLEANUP_BLOCKED]
+    if node.fault:
+        return Posture.UNAVAILABLE, node.fault
+    if not any(slot.approved_at for slot in gpus):
+        return Posture.UNAVAILABLE, "no slot is approved"
+    if stuck:
+        return Posture.CLEANUP_BLOCKED, f"slot {stuck[0].index}: {stuck[0].blocked_reason}"
+    if node.draining:
+        return Posture.DRAINING, node.drain_reason
+    if not node.connected:
+        return Posture.UNAVAILABLE, "its agent is not connected"
+    return _occupancy(chassis, gpus), ""
+
+
+def _occupancy(chassis: list[Slot], gpus: list[Slot]) -> Posture:
+    if any(slot.allocation_id for slot in chassis):
+        return Posture.EXCLUSIVELY_ALLOCATED
+    held = sum(slot.allocation_id is not None for slot in gpus)
+    if held == 0:
+        return Posture.FULLY_AVAILABLE
+    usable = any(slot.state is SlotState.APPROVED for slot in gpus)
+    return Posture.PARTIALLY_ALLOCATED if usable else Posture.FULLY_ALLOCATED_BY_SLICES

@@ -1,0 +1,86 @@
+"""The placement queue: requests wait in their process, one task places all that wait."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from penstock.central.allocations.model import Allocation
+from penstock.kernel import log
+from penstock.kernel.actor import Actor
+from penstock.kernel.errors import Problem, Unavailable
+from penstock_contracts.ids import AllocationId
+
+logger = log.get(__name__)
+
+WAITING_MAX: Final = 2048
+BATCH_MAX: Final = 256
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request for GPUs. Its id is made here, so that a repeated commit is recognized."""
+
+    actor: Actor
+    project: str
+    sku: str
+    gpus: int | None
+    site: str | None
+    correlation_id: str
+    key: str | None = None
+    fingerprint: bytes = b""
+    id: AllocationId = field(default_factory=AllocationId.new)
+
+
+@dataclass(frozen=True)
+class Placed:
+    allocation: Allocation
+    now: datetime
+    replayed: bool = False
+
+
+Outcome = Placed | Problem
+Commit = Callable[[Sequence[Ask]], Awaitable[Sequence[Outcome]]]
+
+
+class Queue:
+    def __init__(self, commit: Commit) -> None:
+        self._commit = commit
+        self._waiting: asyncio.Queue[tuple[Ask, asyncio.Future[Outcome]]] = asyncio.Queue(
+            WAITING_MAX
+        )
+
+    async def submit(self, ask: Ask) -> Placed:
+        """Wait for the batch that decides this request; raise its refusal."""
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        try:
+            self._waiting.put_nowait((ask, answer))
+        except asyncio.QueueFull:
+            raise Unavailable("too many requests wait to be placed; try again shortly") from None
+        outcome = await answer
+        if isinstance(outcome, Problem):
+            raise outcome
+        return outcome
+
+    async def run(self) -> None:
+        """Ensures that what waits is placed: all of it, together, as soon as possible."""
+        while True:
+            batch = [await self._waiting.get()]
+            while len(batch) < BATCH_MAX and not self._waiting.empty():
+                batch.append(self._waiting.get_nowait())
+            # Who gave up in the meantime is not placed.
+            batch = [(ask, answer) for ask, answer in batch if not answer.done()]
+            if batch:
+                await self._place(batch)
+
+    async def _place(self, batch: list[tuple[Ask, asyncio.Future[Outcome]]]) -> None:
+        try:
+            outcomes = await self._commit([ask for ask, _ in batch])
+        except Exception as error:
+            logger.error("placement batch failed", exc_info=error)
+            outcomes = [Unavailable("placement failed; what you asked for may not have happened")]
+            outcomes *= len(batch)
+        for (_, answer), outcome in zip(batch, outcomes, strict=True):
+            if not answer.done():
+                answer.set_result(outcome)

@@ -1,0 +1,76 @@
+"""From what was asked (names) to what is wanted (a SKU, a project, a solver's request)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.placement.queue import Ask
+from penstock.central.projects import service as projects
+from penstock.central.projects import store as project_store
+from penstock.central.projects.store import Project
+from penstock.central.sites import store as site_store
+from penstock.central.sites.model import Site
+from penstock.central.skus import store as sku_store
+from penstock.central.skus.store import Sku
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Invalid, NotFound, Problem
+from penstock.placement.model import Request
+
+
+@dataclass(frozen=True)
+class Want:
+    ask: Ask
+    project: Project
+    sku: Sku
+    request: Request
+
+
+async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
+    """By ask id: what each wants, or why it cannot want that."""
+    found_projects = await project_store.find(tx, [ask.project for ask in asks])
+    found_skus = await sku_store.find(tx, [ask.sku for ask in asks])
+    sites: dict[str, Site | Problem] = {}
+    for ask in asks:
+        if ask.site is not None and ask.site not in sites:
+            try:
+                sites[ask.site] = await site_store.get(tx, ask.site)
+            except NotFound as missing:
+                sites[ask.site] = missing
+    wants: dict[str, Want | Problem] = {}
+    for ask in asks:
+        try:
+            wants[ask.id] = _want(ask, found_projects, found_skus, sites)
+        except Problem as refusal:
+            wants[ask.id] = refusal
+    return wants
+
+
+def _want(
+    ask: Ask, found: list[Project], skus: list[Sku], sites: dict[str, Site | Problem]
+) -> Want:
+    project = projects.pick(found, ask.actor, ask.project)
+    authorize(ask.actor, "allocation.create", Resource("project", project.id, project.tenant_id))
+    sku = next((sku for sku in skus if ask.sku in (sku.id, sku.name)), None)
+    if sku is None:
+        raise Invalid(
+            f"sku: there is no SKU {ask.sku!r}",
+            code="unknown_sku",
+            suggestion="`penstock sku ls` lists what can be leased",
+        )
+    site = sites.get(ask.site) if ask.site else None
+    if isinstance(site, Problem):
+        raise Invalid(f"site: {site.detail}", code="unknown_site")
+    gpus = _count(ask, sku)
+    return Want(ask, project, sku, Request(sku.family, sku.shape, gpus, site.id if site else None))
+
+
+def _count(ask: Ask, sku: Sku) -> int:
+    if ask.gpus is None and len(sku.gpu_counts) == 1:
+        return sku.gpu_counts[0]
+    gpus = 1 if ask.gpus is None else ask.gpus
+    if gpus not in sku.gpu_counts:
+        counts = ", ".join(str(count) for count in sku.gpu_counts)
+        raise Invalid(
+            f"gpus: SKU {sku.name!r} comes with {counts} GPUs, not {gpus}", code="impossible_count"
+        )
+    return gpus

@@ -1,0 +1,53 @@
+"""Projects over HTTP."""
+
+from datetime import datetime
+
+from fastapi import APIRouter
+
+from penstock.central.projects import service
+from penstock.central.projects.store import Project
+from penstock.kernel.names import Name, Reference
+from penstock.kernel.paging import Page, PageQuery
+from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
+
+router = APIRouter(prefix="/v1/projects", tags=["projects"], route_class=TxRoute)
+
+
+class NewProject(Body):
+    name: Name
+    tenant: Reference | None = None
+
+
+class ProjectView(View):
+    id: str
+    tenant: str
+    name: str
+    created_at: datetime
+
+    @classmethod
+    def of(cls, project: Project) -> "ProjectView":
+        return cls(
+            id=project.id,
+            tenant=project.tenant_id,
+            name=project.name,
+            created_at=project.created_at,
+        )
+
+
+@router.get("")
+async def list_projects(actor: Caller, tx: Tx, paging: PageQuery) -> Page[ProjectView]:
+    """Projects you may see."""
+    rows = await service.page(tx, actor, paging.after, paging.fetch)
+    return paging.page(rows, ProjectView.of, lambda project: project.id)
+
+
+@router.post("", status_code=201)
+async def create_project(body: NewProject, actor: Caller, tx: Tx) -> ProjectView:
+    """Create a project in your tenant (or, as the platform, in the one you name)."""
+    return ProjectView.of(await service.create(tx, actor, name=body.name, tenant=body.tenant))
+
+
+@router.get("/{id}")
+async def get_project(id: str, actor: Caller, tx: Tx) -> ProjectView:
+    """One project, by id or by name."""
+    return ProjectView.of(await service.get(tx, actor, id))

@@ -1,0 +1,45 @@
+"""What may be done to a project. The caller owns the transaction."""
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.projects import store
+from penstock.central.projects.store import Project
+from penstock.central.tenants import service as tenants
+from penstock.kernel import audit, events
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Invalid, NotFound
+from penstock_contracts.ids import ProjectId
+
+
+async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Project:
+    owner = tenant or actor.tenant_id
+    if owner is None:
+        raise Invalid("tenant: say which tenant the project is for; you belong to none")
+    owner = (await tenants.get(tx, actor, owner)).id
+    authorize(actor, "project.create", Resource("project", None, owner))
+    project = Project(ProjectId.new(), owner, name, tx.now)
+    await store.add(tx, project)
+    audit.record(tx, actor, "project.create", project.id, tenant_id=owner, name=name)
+    events.emit(tx, "project.created", project.id, tenant_id=owner, name=name)
+    return project
+
+
+async def get(tx: Tx, actor: Actor, reference: str) -> Project:
+    return pick(await store.find(tx, [reference]), actor, reference)
+
+
+def pick(found: list[Project], actor: Actor, reference: str) -> Project:
+    """The one project that the actor means by an id or a name."""
+    named = [p for p in found if reference in (p.id, p.name)]
+    mine = [p for p in named if actor.tenant_id in (None, p.tenant_id)]
+    if len(mine) > 1:
+        raise Invalid(f"project: {reference!r} names projects of several tenants; use the id")
+    if not mine:
+        raise NotFound("project", reference)
+    authorize(actor, "project.view", Resource("project", mine[0].id, mine[0].tenant_id))
+    return mine[0]
+
+
+async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Project]:
+    authorize(actor, "project.view", Resource("project", None, actor.tenant_id))
+    return await store.page(tx, after, limit)

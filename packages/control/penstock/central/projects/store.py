@@ -1,0 +1,54 @@
+"""All SQL that touches the projects table."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import asyncpg
+
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict
+from penstock_contracts.ids import ProjectId, TenantId
+
+COLUMNS = "id, tenant_id, name, created_at"
+
+
+@dataclass(frozen=True)
+class Project:
+    id: ProjectId
+    tenant_id: TenantId
+    name: str
+    created_at: datetime
+
+
+def _project(row: asyncpg.Record) -> Project:
+    return Project(ProjectId(row["id"]), TenantId(row["tenant_id"]), row["name"], row["created_at"])
+
+
+async def add(tx: Tx, project: Project) -> None:
+    added = await tx.execute(
+        """
+        INSERT INTO projects (id, tenant_id, name, created_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (tenant_id, name) DO NOTHING
+        """,
+        project.id,
+        project.tenant_id,
+        project.name,
+        project.created_at,
+    )
+    if not added:
+        raise Conflict(f"there is a project named {project.name!r} already", code="name_taken")
+
+
+async def find(tx: Tx, references: list[str]) -> list[Project]:
+    """By id or by name, whichever each reference is."""
+    rows = await tx.fetch(
+        f"SELECT {COLUMNS} FROM projects WHERE id = ANY($1) OR name = ANY($1)", references
+    )
+    return [_project(row) for row in rows]
+
+
+async def page(tx: Tx, after: str, limit: int) -> list[Project]:
+    rows = await tx.fetch(
+        f"SELECT {COLUMNS} FROM projects WHERE id > $1 ORDER BY id LIMIT $2", after, limit
+    )
+    return [_project(row) for row in rows]

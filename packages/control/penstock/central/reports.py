@@ -1,0 +1,41 @@
+"""Reports from a site, each to the noun it is about."""
+
+from penstock.central.allocations import cleanup, observation
+from penstock.central.nodes import discovery
+from penstock.central.sites import store as sites
+from penstock.kernel.db import Tx
+from penstock.kernel.feed import Rejected
+from penstock_contracts.ids import InvalidId, SiteId
+from penstock_contracts.wire_pb2 import SiteReport
+
+
+async def handle(tx: Tx, site_id: SiteId, body: bytes) -> None:
+    """Apply one report; Rejected if it cannot be from this site."""
+    report = SiteReport.FromString(body)
+    tx.correlation_id = report.correlation_id[:64] or tx.correlation_id
+    try:
+        await _dispatch(tx, site_id, report)
+    except InvalidId as error:
+        raise Rejected(str(error)) from error
+
+
+async def _dispatch(tx: Tx, site_id: SiteId, report: SiteReport) -> None:
+    match report.WhichOneof("report"):
+        case "site":
+            await sites.describe(
+                tx, site_id, join_address=report.site.join_address, version=report.site.version
+            )
+        case "enrolled":
+            await discovery.enrolled(tx, site_id, report.enrolled)
+        case "presence":
+            await discovery.present(tx, site_id, report.presence)
+        case "topology":
+            await discovery.discovered(tx, site_id, report.topology)
+        case "observed":
+            await observation.observed(tx, site_id, report.observed)
+        case "stepped":
+            await observation.stepped(tx, site_id, report.stepped)
+        case "cleanup":
+            await cleanup.reported(tx, site_id, report.cleanup)
+        case _:
+            raise Rejected("this version does not know this kind of report")

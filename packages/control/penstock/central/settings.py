@@ -1,0 +1,31 @@
+"""What can be set about a central process: `PENSTOCK_CENTRAL_…`."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from penstock.kernel.settings import Settings
+
+PREFIX = "PENSTOCK_CENTRAL_"
+
+
+class CentralSettings(Settings):
+    database_url: str = Field(repr=False)
+    data: Path
+    http_listen: str = "127.0.0.1:8080"
+    join_listen: str = "127.0.0.1:8081"
+    link_listen: str = "127.0.0.1:8082"
+    metrics_listen: str = "127.0.0.1:8083"
+    join_advertise: str = ""  # what sites dial, if it is not what we listen on
+    link_advertise: str = ""
+    bootstrap_token_file: Path | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def join_address(self) -> str:
+        return self.join_advertise or self.join_listen
+
+    @property
+    def link_address(self) -> str:
+        return self.link_advertise or self.link_listen

@@ -1,0 +1,100 @@
+"""What may be done to a site. The caller owns the transaction."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.sites import store
+from penstock.central.sites.model import Site, server_name
+from penstock.kernel import audit, db, events, feed
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict
+from penstock_contracts import join
+from penstock_contracts.ids import SiteId, TokenId
+from penstock_contracts.join import JoinToken
+from penstock_contracts.wire_pb2 import NodeToken, SiteOrder
+
+TOKEN_LIFE: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class IssuedToken:
+    id: TokenId
+    text: str = field(repr=False)
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How those who join can reach and recognize central."""
+
+    join_address: str
+    server_name: str
+    ca_der: bytes = field(repr=False)
+
+
+def orders(id: SiteId) -> str:
+    """The feed of orders to a site."""
+    return f"site:{id}"
+
+
+async def create(tx: Tx, actor: Actor, *, name: str, auto_approve: bool) -> Site:
+    authorize(actor, "site.create", Resource("site"))
+    site = Site(SiteId.new(), name, auto_approve, None, "", "", False, None, tx.now)
+    await store.add(tx, site)
+    audit.record(tx, actor, "site.create", site.id, name=name, auto_approve=auto_approve)
+    events.emit(tx, "site.created", site.id, name=name)
+    return site
+
+
+async def get(tx: Tx, actor: Actor, reference: str) -> Site:
+    authorize(actor, "site.view", Resource("site", reference))
+    return await store.get(tx, reference)
+
+
+async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Site]:
+    authorize(actor, "site.view", Resource("site"))
+    return await store.page(tx, after, limit)
+
+
+async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> IssuedToken:
+    """A permission for one control plane to become this site."""
+    authorize(actor, "site.join", Resource("site", reference))
+    site = await store.get(tx, reference)
+    secret = join.new_secret()
+    token = JoinToken(TokenId.new(), secret, trust.join_address, trust.server_name, trust.ca_der)
+    expires_at = tx.now + TOKEN_LIFE
+    await store.add_token(tx, token.id, site.id, join.hash_secret(secret), expires_at)
+    audit.record(tx, actor, "site.token_create", site.id, token=token.id)
+    return IssuedToken(token.id, token.encode(), expires_at)
+
+
+async def create_node_tokens(
+    tx: Tx, actor: Actor, reference: str, count: int, trust: Trust
+) -> list[IssuedToken]:
+    """Permissions for nodes to join. The site learns their hashes, and checks them itself."""
+    authorize(actor, "site.join", Resource("site", reference))
+    site = await store.get(tx, reference)
+    if not site.join_address:
+        raise Conflict(
+            f"site {site.name!r} has not connected yet, so no node can join it",
+            code="site_not_connected",
+            suggestion="start the site with its own join token first",
+        )
+    expires_at = tx.now + TOKEN_LIFE
+    issued: list[IssuedToken] = []
+    for _ in range(count):
+        secret = join.new_secret()
+        name = server_name(site.id)
+        token = JoinToken(TokenId.new(), secret, site.join_address, name, trust.ca_der)
+        permission = NodeToken(
+            token_id=token.id,
+            secret_sha256=join.hash_secret(secret),
+            expires_at_us=db.to_us(expires_at),
+        )
+        feed.append(tx, orders(site.id), SiteOrder(node_token=permission).SerializeToString())
+        issued.append(IssuedToken(token.id, token.encode(), expires_at))
+    audit.record(tx, actor, "site.node_tokens_create", site.id, count=count)
+    return issued

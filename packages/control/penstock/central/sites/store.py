@@ -1,0 +1,121 @@
+"""All SQL that touches the sites and site_tokens tables."""
+
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from penstock.central.sites.model import Site
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict, NotFound
+from penstock_contracts.ids import SiteId, TokenId
+
+COLUMNS = (
+    "id, name, auto_approve, public_key, join_address, version, connected, connected_at, created_at"
+)
+
+
+def _site(row: asyncpg.Record) -> Site:
+    values: dict[str, Any] = dict(row)  # its columns are the fields of Site
+    values["id"] = SiteId(values["id"])
+    return Site(**values)
+
+
+async def add(tx: Tx, site: Site) -> None:
+    added = await tx.execute(
+        """
+        INSERT INTO sites (id, name, auto_approve, created_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (name) DO NOTHING
+        """,
+        site.id,
+        site.name,
+        site.auto_approve,
+        site.created_at,
+    )
+    if not added:
+        raise Conflict(f"there is a site named {site.name!r} already", code="name_taken")
+
+
+async def get(tx: Tx, reference: str) -> Site:
+    row = await tx.fetchrow(f"SELECT {COLUMNS} FROM sites WHERE $1 IN (id, name)", reference)
+    if row is None:
+        raise NotFound("site", reference)
+    return _site(row)
+
+
+async def by_key(tx: Tx, public_key: bytes) -> Site | None:
+    row = await tx.fetchrow(f"SELECT {COLUMNS} FROM sites WHERE public_key = $1", public_key)
+    return _site(row) if row else None
+
+
+async def page(tx: Tx, after: str, limit: int) -> list[Site]:
+    rows = await tx.fetch(
+        f"SELECT {COLUMNS} FROM sites WHERE id > $1 ORDER BY id LIMIT $2", after, limit
+    )
+    return [_site(row) for row in rows]
+
+
+async def set_key(tx: Tx, id: SiteId, public_key: bytes) -> None:
+    await tx.execute("UPDATE sites SET public_key = $2 WHERE id = $1", id, public_key)
+
+
+async def describe(tx: Tx, id: SiteId, *, join_address: str, version: str) -> None:
+    await tx.execute(
+        "UPDATE sites SET join_address = $2, version = $3 WHERE id = $1", id, join_address, version
+    )
+
+
+async def connect(tx: Tx, id: SiteId, session: str) -> None:
+    await tx.execute(
+        "UPDATE sites SET connected = true, connected_at = $3, session = $2 WHERE id = $1",
+        id,
+        session,
+        tx.now,
+    )
+
+
+async def disconnect(tx: Tx, id: SiteId, session: str) -> bool:
+    """Only the session that connected it can disconnect it: a newer one may have begun."""
+    changed = await tx.execute(
+        """
+        UPDATE sites SET connected = false, connected_at = $3
+        WHERE id = $1 AND session = $2 AND connected
+        """,
+        id,
+        session,
+        tx.now,
+    )
+    return changed > 0
+
+
+async def add_token(
+    tx: Tx, id: TokenId, site_id: SiteId, secret_sha256: bytes, expires_at: datetime
+) -> None:
+    await tx.execute(
+        """
+        INSERT INTO site_tokens (id, site_id, secret_sha256, expires_at, created_at)
+        VALUES ($1, $2, $3, $4, $5)
+        """,
+        id,
+        site_id,
+        secret_sha256,
+        expires_at,
+        tx.now,
+    )
+
+
+async def use_token(tx: Tx, id: str, secret_sha256: bytes, public_key: bytes) -> SiteId | None:
+    """The token's site, if it is this key's to use: one key wins, and may ask again."""
+    site_id = await tx.fetchval(
+        """
+        UPDATE site_tokens SET used_by = $3
+        WHERE id = $1 AND secret_sha256 = $2 AND expires_at > $4
+            AND (used_by IS NULL OR used_by = $3)
+        RETURNING site_id
+        """,
+        id,
+        secret_sha256,
+        public_key,
+        tx.now,
+    )
+    return SiteId(site_id) if site_id else None

@@ -1,0 +1,37 @@
+"""What may be done to a SKU. The caller owns the transaction."""
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.skus import store
+from penstock.central.skus.store import Sku
+from penstock.kernel import audit, events
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import NotFound
+
+
+async def create(tx: Tx, actor: Actor, sku: Sku) -> Sku:
+    authorize(actor, "sku.create", Resource("sku"))
+    await store.add(tx, sku)
+    audit.record(
+        tx,
+        actor,
+        "sku.create",
+        sku.id,
+        name=sku.name,
+        price_micros_per_gpu_hour=sku.price_micros_per_gpu_hour,
+    )
+    events.emit(tx, "sku.created", sku.id, name=sku.name)
+    return sku
+
+
+async def get(tx: Tx, actor: Actor, reference: str) -> Sku:
+    authorize(actor, "sku.view", Resource("sku"))
+    found = await store.find(tx, [reference])
+    if not found:
+        raise NotFound("sku", reference)
+    return found[0]
+
+
+async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Sku]:
+    authorize(actor, "sku.view", Resource("sku"))
+    return await store.page(tx, after, limit)

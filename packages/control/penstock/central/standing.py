@@ -1,0 +1,43 @@
+"""Who am I, what must hold, how is it going: small endpoints about the plane itself."""
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.kernel import invariants
+from penstock.kernel.paging import Page
+from penstock.kernel.web import Caller, Tx, TxRoute, View
+
+router = APIRouter(tags=["platform"], route_class=TxRoute)
+
+
+class Me(View):
+    kind: str
+    id: str
+    role: str
+    tenant: str | None
+
+
+class InvariantView(View):
+    name: str
+    violations: int
+
+
+@router.get("/v1/me")
+async def who_am_i(actor: Caller) -> Me:
+    """Whose key this is."""
+    return Me(kind=actor.kind, id=actor.id, role=actor.role, tenant=actor.tenant_id)
+
+
+@router.get("/v1/invariants")
+async def list_invariants(actor: Caller, tx: Tx) -> Page[InvariantView]:
+    """What must always be true, and how often it is not."""
+    authorize(actor, "invariant.view", Resource("invariant"))
+    checked = await invariants.check(tx)
+    return Page(items=[InvariantView(name=i.name, violations=i.violations) for i in checked])
+
+
+@router.get("/metrics", include_in_schema=False)
+async def get_metrics(actor: Caller) -> Response:
+    authorize(actor, "metrics.view", Resource("metrics"))
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,53 @@
+"""Metering: segments of use, from observed transitions. Exact to the microsecond."""
+
+from datetime import datetime, timedelta
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.allocations.model import Allocation
+from penstock.central.usage import store
+from penstock.central.usage.store import Segment
+from penstock.kernel import events
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock_contracts.ids import AllocationId
+
+HOUR_US = 3_600_000_000
+
+
+def duration_us(segment: Segment, now: datetime) -> int:
+    return max(0, ((segment.to or now) - segment.since) // timedelta(microseconds=1))
+
+
+def cost_micros(segment: Segment, now: datetime) -> int:
+    """GPU-time times price, in whole micro-units, rounded down."""
+    time_us = duration_us(segment, now) * segment.gpus
+    return time_us * segment.price_micros_per_gpu_hour // HOUR_US
+
+
+async def begin(tx: Tx, allocation: Allocation, at: datetime) -> None:
+    await store.add(
+        tx,
+        Segment(
+            allocation.id,
+            allocation.tenant_id,
+            allocation.project_id,
+            allocation.sku_id,
+            allocation.gpus,
+            allocation.price_micros_per_gpu_hour,
+            allocation.currency,
+            at,
+            None,
+        ),
+    )
+    events.emit(tx, "usage.begun", allocation.id, tenant_id=allocation.tenant_id, at=at.isoformat())
+
+
+async def end(tx: Tx, id: AllocationId, at: datetime) -> None:
+    await store.close(tx, id, at)
+
+
+async def page(
+    tx: Tx, actor: Actor, *, allocation: str | None, project: str | None, after: str, limit: int
+) -> list[Segment]:
+    authorize(actor, "usage.view", Resource("usage", None, actor.tenant_id))
+    return await store.page(tx, allocation=allocation, project=project, after=after, limit=limit)

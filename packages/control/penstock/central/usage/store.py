@@ -1,0 +1,80 @@
+"""All SQL that touches the usage_segments table."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from penstock.kernel.db import Tx
+from penstock_contracts.ids import AllocationId, ProjectId, SkuId, TenantId
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Time in which a tenant had GPUs; `to` is None while it still has them."""
+
+    allocation_id: AllocationId
+    tenant_id: TenantId
+    project_id: ProjectId
+    sku_id: SkuId
+    gpus: int
+    price_micros_per_gpu_hour: int
+    currency: str
+    since: datetime
+    to: datetime | None
+
+
+async def add(tx: Tx, segment: Segment) -> None:
+    await tx.execute(
+        """
+        INSERT INTO usage_segments (allocation_id, tenant_id, project_id, sku_id, gpus,
+            price_micros_per_gpu_hour, currency, during)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, tstzrange($8, NULL, '[)'))
+        """,
+        segment.allocation_id,
+        segment.tenant_id,
+        segment.project_id,
+        segment.sku_id,
+        segment.gpus,
+        segment.price_micros_per_gpu_hour,
+        segment.currency,
+        segment.since,
+    )
+
+
+async def close(tx: Tx, id: AllocationId, at: datetime) -> None:
+    """End the open segment. One that would end before it began lasted no time at all."""
+    await tx.execute(
+        """
+        DELETE FROM usage_segments
+        WHERE allocation_id = $1 AND upper_inf(during) AND lower(during) >= $2
+        """,
+        id,
+        at,
+    )
+    await tx.execute(
+        """
+        UPDATE usage_segments SET during = tstzrange(lower(during), $2, '[)')
+        WHERE allocation_id = $1 AND upper_inf(during)
+        """,
+        id,
+        at,
+    )
+
+
+async def page(
+    tx: Tx, *, allocation: str | None, project: str | None, after: str, limit: int
+) -> list[Segment]:
+    rows = await tx.fetch(
+        """
+        SELECT allocation_id, tenant_id, project_id, sku_id, gpus, price_micros_per_gpu_hour,
+            currency, lower(during) AS since, upper(during) AS to
+        FROM usage_segments
+        WHERE allocation_id > $3 AND ($1::text IS NULL OR allocation_id = $1)
+            AND ($2::text IS NULL OR project_id = $2)
+        ORDER BY allocation_id LIMIT $4
+        """,
+        allocation,
+        project,
+        after,
+        limit,
+    )
+    return [Segment(**dict(row)) for row in rows]

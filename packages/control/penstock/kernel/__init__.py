@@ -1,0 +1,1 @@
+"""What both control planes stand on. Knows no domain noun."""

@@ -1,0 +1,28 @@
+"""The audit log: every mutation writes to it, chained by hash in the database."""
+
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.outgoing import AuditEntry
+from penstock_contracts.ids import TenantId
+
+
+def record(
+    tx: Tx,
+    actor: Actor,
+    action: str,
+    subject: str,
+    *,
+    tenant_id: TenantId | None = None,
+    reason: str = "",
+    **detail: object,
+) -> None:
+    """Written, and chained to the entry before it, with the transaction."""
+    tx.outgoing.audit.append(
+        AuditEntry(actor.name, action, subject, tenant_id or actor.tenant_id, detail, reason)
+    )
+
+
+async def broken_at(tx: Tx) -> int | None:
+    """The first sequence at which the chain is broken, or None if it is whole."""
+    seq: int | None = await tx.fetchval("SELECT min(seq) FROM invariant_audit_chain")
+    return seq

@@ -1,0 +1,168 @@
+"""The database of a plane: pools by role, and transactions.
+
+One request or one task is one transaction. What it appends (events, audit entries,
+feed entries) is collected in the Tx and written just before commit, in one order of
+locks, with one notification.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import asyncpg
+import orjson
+
+from penstock.kernel import log
+from penstock.kernel.outgoing import Outgoing, flush
+from penstock_contracts.ids import TenantId
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+    Connection = PoolConnectionProxy[asyncpg.Record]
+else:
+    Connection = object
+
+T = TypeVar("T")
+logger = log.get(__name__)
+
+# The work did not happen, or may not have: safe to run again if it is idempotent.
+LOST: Final = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.InterfaceError,
+    asyncpg.TooManyConnectionsError,
+    ConnectionError,
+    OSError,
+)
+RACED: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
+
+
+@dataclass
+class Tx:
+    """One open transaction."""
+
+    connection: Connection
+    now: datetime
+    correlation_id: str
+    outgoing: Outgoing = field(default_factory=Outgoing)
+
+    async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
+        return await self.connection.fetch(sql, *args)
+
+    async def fetchrow(self, sql: str, *args: object) -> asyncpg.Record | None:
+        return await self.connection.fetchrow(sql, *args)
+
+    async def fetchval(self, sql: str, *args: object) -> Any:
+        """One value; the query says its type, so the caller annotates it."""
+        return await self.connection.fetchval(sql, *args)
+
+    async def execute(self, sql: str, *args: object) -> int:
+        """Run a statement; the number of rows it touched."""
+        status = await self.connection.execute(sql, *args)
+        count = status.rpartition(" ")[2]
+        return int(count) if count.isdigit() else 0
+
+
+class Database:
+    """Opens transactions as a role. Made once per process."""
+
+    def __init__(
+        self,
+        app: "asyncpg.Pool[asyncpg.Record]",
+        system: "asyncpg.Pool[asyncpg.Record]",
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._app = app
+        self._system = system
+        self._clock = clock
+
+    @asynccontextmanager
+    async def transaction(
+        self, *, tenant: TenantId | None = None, correlation_id: str = ""
+    ) -> AsyncGenerator[Tx, None]:
+        """As the app role behind the tenant's wall, or (no tenant) as the system."""
+        pool = self._system if tenant is None else self._app
+        async with pool.acquire() as connection, connection.transaction():
+            now = await connection.fetchval(
+                "SELECT now() FROM set_config('app.tenant', $1, true)", tenant or ""
+            )
+            tx = Tx(connection, self._clock() if self._clock else now, correlation_id)
+            yield tx
+            await flush(connection, tx.outgoing, tx.now, correlation_id)
+
+    async def run(
+        self, work: Callable[[Tx], Awaitable[T]], *, correlation_id: str = "", patient: bool = True
+    ) -> T:
+        """Run idempotent work as the system, again after a lost connection or a lost race."""
+        delay_s = 0.05
+        while True:
+            try:
+                async with self.transaction(correlation_id=correlation_id) as tx:
+                    return await work(tx)
+            except RACED:
+                pass
+            except LOST as error:
+                if not patient:
+                    raise
+                logger.warning("database away", error=str(error), retry_s=delay_s)
+            await asyncio.sleep(delay_s)
+            delay_s = min(delay_s * 2, 2.0)
+
+    async def close(self) -> None:
+        for pool in (self._app, self._system):
+            try:
+                async with asyncio.timeout(2):
+                    await pool.close()
+            except TimeoutError:
+                pool.terminate()
+
+
+async def connect(
+    url: str, plane: str, *, size: int = 10, clock: Callable[[], datetime] | None = None
+) -> Database:
+    """Pools for the plane's two run-time roles."""
+    app = await _pool(url, f"penstock_{plane}_app", size)
+    system = await _pool(url, f"penstock_{plane}_system", size)
+    return Database(app, system, clock)
+
+
+async def _pool(url: str, role: str, size: int) -> "asyncpg.Pool[asyncpg.Record]":
+    return await asyncpg.create_pool(
+        url,
+        min_size=1,
+        max_size=size,
+        command_timeout=30,
+        init=prepare_connection,
+        reset=_keep,
+        server_settings={"role": role, "application_name": role, "timezone": "UTC"},
+    )
+
+
+async def prepare_connection(connection: asyncpg.Connection) -> None:
+    """JSON columns are Python values."""
+    for kind in ("json", "jsonb"):
+        await connection.set_type_codec(
+            kind,
+            schema="pg_catalog",
+            encoder=lambda value: orjson.dumps(value, default=str).decode(),
+            decoder=orjson.loads,
+        )
+
+
+async def _keep(_connection: object) -> None:
+    """Nothing to reset on release: settings are only ever SET LOCAL."""
+
+
+def from_us(at_us: int) -> datetime:
+    """A time on the wire (microseconds since 1970, UTC)."""
+    return datetime.fromtimestamp(at_us / 1_000_000, UTC)
+
+
+def to_us(at: datetime) -> int:
+    return round(at.timestamp() * 1_000_000)

@@ -1,0 +1,81 @@
+"""What can go wrong, as callers see it. Each becomes a problem+json answer."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+Extras = Mapping[str, object]
+
+
+class Problem(Exception):
+    """A refusal: what is true, what cannot happen, and what to do next."""
+
+    status: ClassVar[int] = 500
+    code: str = "internal"
+    title: ClassVar[str] = "Internal error"
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        code: str | None = None,
+        suggestion: str | None = None,
+        extras: Extras | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code or type(self).code
+        self.suggestion = suggestion
+        self.extras: Extras = extras or {}
+
+
+class Unauthenticated(Problem):
+    status = 401
+    code = "unauthenticated"
+    title = "Not authenticated"
+
+
+class Forbidden(Problem):
+    status = 403
+    code = "forbidden"
+    title = "Not allowed"
+
+
+class NotFound(Problem):
+    """Also what one may not see: the answer must not tell the two apart."""
+
+    status = 404
+    code = "not_found"
+    title = "Not found"
+
+    def __init__(self, noun: str, id: str) -> None:
+        super().__init__(f"there is no {noun} {id[:64]!r}")
+
+
+class Conflict(Problem):
+    status = 409
+    code = "conflict"
+    title = "Conflict"
+
+
+class TooLarge(Problem):
+    status = 413
+    code = "too_large"
+    title = "Too large"
+
+
+class Invalid(Problem):
+    status = 422
+    code = "invalid"
+    title = "Invalid request"
+
+
+class Unavailable(Problem):
+    """Not now. `retry_after_s` says when to ask again."""
+
+    status = 503
+    code = "unavailable"
+    title = "Unavailable"
+
+    def __init__(self, detail: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s

@@ -1,0 +1,95 @@
+"""The one ordered event log, and how to follow it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from penstock.kernel import outgoing
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.wakeups import Wakeups
+from penstock_contracts.ids import TenantId
+
+PAGE: Final = 200
+
+
+@dataclass(frozen=True)
+class Event:
+    seq: int
+    id: str
+    type: str
+    subject: str
+    tenant_id: TenantId | None
+    data: dict[str, object]
+    correlation_id: str
+    at: datetime
+
+    def envelope(self) -> dict[str, object]:
+        """CloudEvents 1.0, the same through every door."""
+        return {
+            "specversion": "1.0",
+            "id": self.id,
+            "source": "/penstock/central",
+            "type": self.type,
+            "subject": self.subject,
+            "time": self.at.isoformat(),
+            "datacontenttype": "application/json",
+            "sequence": self.seq,
+            "tenantid": self.tenant_id,
+            "correlationid": self.correlation_id,
+            "data": self.data,
+        }
+
+
+def emit(
+    tx: Tx, type: str, subject: str, *, tenant_id: TenantId | None = None, **data: object
+) -> None:
+    """Append a fact (`noun.participle`) to the log with this transaction."""
+    tx.outgoing.events.append(outgoing.Event(type, subject, tenant_id, data))
+
+
+async def read(
+    tx: Tx, *, after: int = 0, subject: str | None = None, limit: int = PAGE
+) -> list[Event]:
+    """What this transaction's tenant may see, in order."""
+    rows = await tx.fetch(
+        """
+        SELECT seq, id, type, subject, tenant_id, data, correlation_id, at FROM events
+        WHERE seq > $1 AND ($2::text IS NULL OR subject = $2) ORDER BY seq LIMIT $3
+        """,
+        after,
+        subject,
+        limit,
+    )
+    return [Event(**dict(row)) for row in rows]
+
+
+async def head(tx: Tx) -> int:
+    seq: int | None = await tx.fetchval("SELECT max(seq) FROM events")
+    return seq or 0
+
+
+async def follow(
+    database: Database,
+    wakeups: Wakeups,
+    *,
+    tenant: TenantId | None,
+    after: int,
+    subject: str | None = None,
+    heartbeat_s: float = 15.0,
+) -> AsyncIterator[Sequence[Event]]:
+    """Batches as they happen, for ever; an empty one when nothing happened for a while."""
+    with wakeups.subscribe(outgoing.EVENTS) as wakeup:
+        while True:
+            async with database.transaction(tenant=tenant) as tx:
+                batch = await read(tx, after=after, subject=subject)
+            if batch:
+                after = batch[-1].seq
+                yield batch
+                continue
+            try:
+                async with asyncio.timeout(heartbeat_s):
+                    await wakeup.wait()
+            except TimeoutError:
+                yield []

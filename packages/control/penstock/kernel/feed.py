@@ -1,0 +1,130 @@
+"""Feeds in PostgreSQL: both ends of a link, and how to append to one.
+
+An entry is appended in the transaction that decided it, streamed from the reader's
+cursor, and deleted once acknowledged. A document (an entry with a key) stays until a
+newer one of its key replaces it, so a reader that starts over gets every live one.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractContextManager
+
+from google.protobuf.message import DecodeError
+
+from penstock.kernel import log
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.errors import Problem
+from penstock.kernel.outgoing import FeedEntry
+from penstock.kernel.wakeups import Wakeup, Wakeups
+from penstock_contracts import link
+from penstock_contracts.identity import SignatureRejected
+from penstock_contracts.wire_pb2 import Entry
+
+logger = log.get(__name__)
+
+Handler = Callable[[Tx, bytes], Awaitable[None]]
+
+
+class Rejected(Exception):
+    """The entry is understood and refused: it is set aside, and the feed goes on."""
+
+
+def append(tx: Tx, feed: str, body: bytes, *, key: str | None = None) -> None:
+    """Append with this transaction; with a key, as the newest document of that key."""
+    tx.outgoing.entries.append(FeedEntry(feed, key, body))
+
+
+class Outbox:
+    """A feed as its sender sees it. Use as a context manager: it is told of new entries."""
+
+    def __init__(self, database: Database, wakeups: Wakeups, feed: str) -> None:
+        self._database = database
+        self._feed = feed
+        self._subscription: AbstractContextManager[Wakeup] = wakeups.subscribe(feed)
+
+    def __enter__(self) -> "Outbox":
+        self._wakeup = self._subscription.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._subscription.__exit__(None, None, None)
+
+    async def read(self, after: int, limit: int) -> Sequence[link.Outgoing]:
+        async with self._database.transaction() as tx:
+            rows = await tx.fetch(
+                """
+                SELECT seq, body FROM feed_entries
+                WHERE feed = $1 AND seq > $2 ORDER BY seq LIMIT $3
+                """,
+                self._feed,
+                after,
+                limit,
+            )
+        return [link.Outgoing(row["seq"], row["body"]) for row in rows]
+
+    async def wait(self, after: int) -> None:
+        await self._wakeup.wait()
+
+    async def acknowledge(self, seq: int) -> None:
+        async with self._database.transaction() as tx:
+            await tx.execute(
+                "DELETE FROM feed_entries WHERE feed = $1 AND seq <= $2 AND key IS NULL",
+                self._feed,
+                seq,
+            )
+
+
+class Inbox:
+    """Applies a source's entries, each once, in the transaction that moves the cursor."""
+
+    def __init__(self, database: Database, source: str, handle: Handler) -> None:
+        self._database = database
+        self._source = source
+        self._handle = handle
+
+    async def cursor(self) -> int:
+        async with self._database.transaction() as tx:
+            seq: int | None = await tx.fetchval(
+                "SELECT seq FROM feed_cursors WHERE source = $1", self._source
+            )
+        return seq or 0
+
+    async def apply(self, entries: Sequence[Entry]) -> int:
+        async with self._database.transaction() as tx:
+            cursor = await self._lock(tx)
+            fresh = link.accept(cursor, entries)
+            for entry in fresh:
+                await self._apply_one(tx, entry)
+            if fresh:
+                cursor = fresh[-1].seq
+                await tx.execute(
+                    "UPDATE feed_cursors SET seq = $2 WHERE source = $1", self._source, cursor
+                )
+        return cursor
+
+    async def _lock(self, tx: Tx) -> int:
+        """The cursor, locked: two connections of one source take turns."""
+        seq: int = await tx.fetchval(
+            """
+            INSERT INTO feed_cursors AS c (source, seq) VALUES ($1, 0)
+            ON CONFLICT (source) DO UPDATE SET seq = c.seq RETURNING seq
+            """,
+            self._source,
+        )
+        return seq
+
+    async def _apply_one(self, tx: Tx, entry: Entry) -> None:
+        mark = tx.outgoing.mark()
+        try:
+            async with tx.connection.transaction():
+                await self._handle(tx, entry.body)
+        except (Rejected, Problem, DecodeError, SignatureRejected) as refusal:
+            tx.outgoing.rewind(mark)
+            logger.warning("entry rejected", source=self._source, seq=entry.seq, why=str(refusal))
+            await tx.execute(
+                "INSERT INTO feed_rejections VALUES ($1, $2, $3, $4, $5)",
+                self._source,
+                entry.seq,
+                str(refusal) or type(refusal).__name__,
+                entry.body,
+                tx.now,
+            )

@@ -1,0 +1,106 @@
+"""Idempotency keys: the first answer to a key is the only one.
+
+The key's row is inserted in the transaction of the change. A second request with the
+same key waits on that row, then gets the recorded answer; with another body, a refusal.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from fastapi import Request, Response
+
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict, Invalid
+
+KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A key taken by this request, or (with `answer`) one that was answered before."""
+
+    actor: str
+    key: str
+    answer: Response | None = None
+
+
+async def fingerprint(request: Request) -> bytes:
+    """What must be the same for two requests to be one."""
+    body = await request.body()
+    target = f"{request.method} {request.url.path}\n".encode()
+    return hashlib.sha256(target + body).digest()
+
+
+def key_of(request: Request) -> str | None:
+    """The key of a POST, if it has one."""
+    key = request.headers.get("idempotency-key")
+    if request.method != "POST" or key is None:
+        return None
+    if not KEY.fullmatch(key):
+        raise Invalid("the Idempotency-Key must be 1 to 200 visible ASCII characters")
+    return key
+
+
+async def claim(tx: Tx, actor: Actor, request: Request) -> Claim | None:
+    key = key_of(request)
+    if key is None:
+        return None
+    return await claim_key(tx, actor, key, await fingerprint(request))
+
+
+async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
+    inserted = await tx.execute(
+        """
+        INSERT INTO idempotency_keys (tenant_id, actor, key, request, created_at)
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
+        """,
+        actor.tenant_id,
+        actor.name,
+        key,
+        request,
+        tx.now,
+    )
+    if inserted:
+        return Claim(actor.name, key)
+    row = await tx.fetchrow(
+        "SELECT request, status, response FROM idempotency_keys WHERE actor = $1 AND key = $2",
+        actor.name,
+        key,
+    )
+    if row is None or bytes(row["request"]) != request:
+        raise Conflict(
+            "this Idempotency-Key was used for a different request",
+            code="idempotency_key_reused",
+            suggestion="use a new key for a new request",
+        )
+    replay = {"Idempotency-Replayed": "true"}
+    answer = Response(
+        bytes(row["response"]), row["status"], headers=replay, media_type="application/json"
+    )
+    return Claim(actor.name, key, answer)
+
+
+async def record(tx: Tx, claim: Claim, response: Response) -> None:
+    await record_answer(tx, claim, response.status_code, bytes(response.body))
+
+
+async def record_answer(tx: Tx, claim: Claim, status: int, body: bytes) -> None:
+    await tx.execute(
+        "UPDATE idempotency_keys SET status = $3, response = $4 WHERE actor = $1 AND key = $2",
+        claim.actor,
+        claim.key,
+        status,
+        body,
+    )
+
+
+async def release(tx: Tx, claim: Claim) -> None:
+    """Give a claimed key back: its request was refused and may be made again."""
+    await tx.execute(
+        "DELETE FROM idempotency_keys WHERE actor = $1 AND key = $2 AND status IS NULL",
+        claim.actor,
+        claim.key,
+    )

@@ -1,0 +1,149 @@
+"""The gRPC listeners of a plane: one to join, one for the link.
+
+The join listener asks for no client certificate; the link listener takes the peer's
+identity from its certificate and from nothing else.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import grpc
+import grpc.aio
+from cryptography import x509
+
+from penstock.kernel import log
+from penstock.kernel.authority import Authority
+from penstock.kernel.errors import Conflict, Forbidden, Invalid, Problem, Unauthenticated
+from penstock_contracts import identity, link, rpc
+from penstock_contracts.identity import Peer
+from penstock_contracts.wire_pb2 import Enrolment
+
+logger = log.get(__name__)
+
+Serve = Callable[[Peer, rpc.ServerStream], Awaitable[None]]
+STATUS: Final[dict[type[Problem], grpc.StatusCode]] = {
+    Unauthenticated: grpc.StatusCode.UNAUTHENTICATED,
+    Forbidden: grpc.StatusCode.PERMISSION_DENIED,
+    Invalid: grpc.StatusCode.INVALID_ARGUMENT,
+    Conflict: grpc.StatusCode.ALREADY_EXISTS,
+}
+
+
+@dataclass
+class ServerIdentity:
+    """The listener's own certificate, made anew by `issue` when half its life is over."""
+
+    key_pem: bytes
+    issue: Callable[[], str]
+    root_pem: str
+
+    def __post_init__(self) -> None:
+        self._chain = ""
+        self._fresh_until = datetime.min.replace(tzinfo=UTC)
+
+    def configuration(self) -> grpc.ServerCertificateConfiguration:
+        if datetime.now(UTC) >= self._fresh_until:
+            self._chain = self.issue()
+            leaf = x509.load_pem_x509_certificate(self._chain.encode())
+            life = leaf.not_valid_after_utc - leaf.not_valid_before_utc
+            self._fresh_until = leaf.not_valid_after_utc - life / 2
+        return grpc.ssl_server_certificate_configuration(
+            [(self.key_pem, self._chain.encode())], self.root_pem.encode()
+        )
+
+    def credentials(self, *, mutual: bool) -> grpc.ServerCredentials:
+        return grpc.dynamic_ssl_server_credentials(
+            self.configuration(), self.configuration, require_client_authentication=mutual
+        )
+
+
+@asynccontextmanager
+async def listen(
+    address: str, service: grpc.GenericRpcHandler, credentials: grpc.ServerCredentials
+) -> AsyncGenerator[int, None]:
+    """Serve until the block ends; yields the port."""
+    server = grpc.aio.server(options=rpc.OPTIONS)
+    server.add_generic_rpc_handlers((service,))
+    try:
+        port = server.add_secure_port(address, credentials)
+    except RuntimeError as error:
+        raise OSError(f"cannot listen on {address}: is the port in use?") from error
+    await server.start()
+    try:
+        yield port
+    finally:
+        await server.stop(grace=0.2)
+
+
+class Links:
+    """Serves links; the newest connection of a peer replaces an older one."""
+
+    def __init__(self, authority: Callable[[], Authority], kind: str, serve: Serve) -> None:
+        self._authority = authority
+        self._kind = kind
+        self._serve = serve
+        self._current: dict[str, asyncio.Task[None]] = {}
+
+    async def connect(self, stream: rpc.ServerStream, context: rpc.ServerContext) -> None:
+        try:
+            peer, expires_at = self._identify(context)
+        except (Forbidden, ValueError, x509.ExtensionNotFound) as refusal:
+            await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refusal))
+        if older := self._current.get(peer.id):
+            older.cancel()
+        life_s = (expires_at - datetime.now(UTC)).total_seconds()
+        task = asyncio.create_task(self._run(peer, stream, life_s))
+        self._current[peer.id] = task
+        try:
+            await task
+        except Problem as refusal:
+            code = STATUS.get(type(refusal), grpc.StatusCode.PERMISSION_DENIED)
+            await context.abort(code, str(refusal))
+        except asyncio.CancelledError:
+            task.cancel()
+            if not context.cancelled():
+                await context.abort(grpc.StatusCode.ABORTED, "another connection took over")
+            raise
+        finally:
+            if self._current.get(peer.id) is task:
+                del self._current[peer.id]
+
+    def disconnect(self, id: str) -> None:
+        """Cut a peer off now, for example because it was revoked."""
+        if task := self._current.get(id):
+            task.cancel()
+
+    def _identify(self, context: rpc.ServerContext) -> tuple[Peer, datetime]:
+        pem = next(iter(context.auth_context().get("x509_pem_cert", ())), b"")
+        certificate = x509.load_pem_x509_certificate(pem)
+        if not self._authority().issued(certificate):
+            raise Forbidden("the certificate was not issued by this plane")
+        peer = identity.peer_of(certificate)
+        if peer.kind != self._kind:
+            raise Forbidden(f"a {peer.kind} cannot use this link; it is for a {self._kind}")
+        return peer, certificate.not_valid_after_utc
+
+    async def _run(self, peer: Peer, stream: rpc.ServerStream, life_s: float) -> None:
+        """Until the connection breaks or the certificate runs out: then the peer dials again."""
+        try:
+            async with asyncio.timeout(life_s):
+                await self._serve(peer, stream)
+        except TimeoutError:
+            logger.info("certificate ran out", peer=peer.id)
+        except (link.LinkClosed, grpc.aio.BaseError, ConnectionError) as error:
+            logger.info("link closed", peer=peer.id, why=str(error))
+        except link.ProtocolViolated as error:
+            logger.warning("link protocol violated", peer=peer.id, why=str(error))
+
+
+async def answer(context: rpc.ServerContext, work: Awaitable[Enrolment]) -> Enrolment:
+    """A join answer, or a refusal as a gRPC status."""
+    try:
+        return await work
+    except Problem as refusal:
+        code = STATUS.get(type(refusal), grpc.StatusCode.INTERNAL)
+        await context.abort(code, refusal.detail)

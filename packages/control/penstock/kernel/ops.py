@@ -1,0 +1,88 @@
+"""The operators' listener: metrics, health (the process lives), readiness (it can work)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from socket import socket
+
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+Check = Callable[[], Awaitable[None]]
+
+
+async def healthz(_request: Request) -> Response:
+    return JSONResponse({"status": "alive"})
+
+
+def readyz(checks: dict[str, Check]) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(_request: Request) -> Response:
+        failed: dict[str, str] = {}
+        for name, check in checks.items():
+            try:
+                await check()
+            except Exception as error:
+                failed[name] = str(error) or type(error).__name__
+        status = "ready" if not failed else "not ready"
+        return JSONResponse({"status": status, "failed": failed}, 503 if failed else 200)
+
+    return answer
+
+
+async def metrics(_request: Request) -> Response:
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+
+def routes(checks: dict[str, Check]) -> list[Route]:
+    return [Route("/healthz", healthz), Route("/readyz", readyz(checks))]
+
+
+def app(checks: dict[str, Check]) -> Starlette:
+    return Starlette(routes=[*routes(checks), Route("/metrics", metrics)])
+
+
+class Server(uvicorn.Server):
+    """An HTTP server that leaves signals to us and tells when it listens."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.listening = asyncio.Event()
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.should_exit:
+            self.listening.set()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+def server(app: ASGIApp, listen: str) -> Server:
+    host, _, port = listen.rpartition(":")
+    return Server(
+        uvicorn.Config(
+            app,
+            host=host.strip("[]"),
+            port=int(port),
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=1,
+            server_header=False,
+        )
+    )
+
+
+async def run(server: Server) -> None:
+    """Serve until cancelled."""
+    try:
+        await server.serve()
+    except SystemExit:  # how uvicorn says that it could not listen
+        address = f"{server.config.host}:{server.config.port}"
+        raise OSError(f"cannot listen on {address}: is the port in use?") from None

@@ -1,0 +1,87 @@
+"""What a transaction appends: audit entries, events, feed entries, one notification.
+
+Collected while the work is done and written in one call at the very end, by
+`append_outgoing` in the kernel's schema, which says why the order matters.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from penstock_contracts.ids import EventId, TenantId
+
+if TYPE_CHECKING:
+    import asyncpg
+    from asyncpg.pool import PoolConnectionProxy
+
+    Connection = PoolConnectionProxy[asyncpg.Record]
+
+CHANNEL: Final = "penstock"
+EVENTS: Final = "events"
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    actor: str
+    action: str
+    subject: str
+    tenant_id: TenantId | None
+    detail: Mapping[str, object]
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Event:
+    type: str
+    subject: str
+    tenant_id: TenantId | None
+    data: Mapping[str, object]
+    id: str = field(default_factory=EventId.new)
+
+
+@dataclass(frozen=True)
+class FeedEntry:
+    feed: str
+    key: str | None
+    body: bytes
+
+
+@dataclass
+class Outgoing:
+    audit: list[AuditEntry] = field(default_factory=list[AuditEntry])
+    events: list[Event] = field(default_factory=list[Event])
+    entries: list[FeedEntry] = field(default_factory=list[FeedEntry])
+    told: set[str] = field(default_factory=set[str])  # names to wake, besides the feeds
+
+    def mark(self) -> tuple[int, int, int]:
+        return len(self.audit), len(self.events), len(self.entries)
+
+    def rewind(self, mark: tuple[int, int, int]) -> None:
+        """Forget what was added since `mark`: the savepoint it belonged to is gone."""
+        del self.audit[mark[0] :], self.events[mark[1] :], self.entries[mark[2] :]
+
+
+async def flush(
+    connection: "Connection", outgoing: Outgoing, now: datetime, correlation_id: str
+) -> None:
+    if not (outgoing.audit or outgoing.events or outgoing.entries or outgoing.told):
+        return
+    entries = _newest(outgoing.entries)
+    await connection.execute(
+        "SELECT append_outgoing($1, $2, $3, $4, $5, $6, $7, $8)",
+        [asdict(entry) for entry in outgoing.audit],
+        [asdict(event) for event in outgoing.events],
+        [entry.feed for entry in entries],
+        [entry.key for entry in entries],
+        [entry.body for entry in entries],
+        sorted(outgoing.told),
+        correlation_id,
+        now,
+    )
+
+
+def _newest(entries: list[FeedEntry]) -> list[FeedEntry]:
+    """Of several documents with one key in one transaction, only the last counts."""
+    last = {(e.feed, e.key): index for index, e in enumerate(entries) if e.key is not None}
+    return [e for i, e in enumerate(entries) if e.key is None or last[e.feed, e.key] == i]

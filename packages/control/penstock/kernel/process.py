@@ -1,0 +1,61 @@
+"""A plane as a process: told to stop by a signal, tells when it is ready."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from penstock.kernel import log
+
+logger = log.get(__name__)
+
+
+def tell_ready(**facts: object) -> None:
+    """Tell whoever started this process that it is ready, if they asked to be told."""
+    descriptor = os.environ.pop("PENSTOCK_READY_FD", None)
+    logger.info("ready", **facts)
+    if descriptor is not None:
+        with os.fdopen(int(descriptor), "w") as pipe:
+            pipe.write(json.dumps(facts) + "\n")
+
+
+def run(serve: Callable[[], Awaitable[None]]) -> None:
+    """Run until SIGTERM or SIGINT (exit 0) or until something breaks (exit 1)."""
+    sys.exit(asyncio.run(_until_told(serve)))
+
+
+async def _until_told(serve: Callable[[], Awaitable[None]]) -> int:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    serving = asyncio.ensure_future(serve())
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    if serving.done():
+        stopping.cancel()
+        return _report(serving)
+    serving.cancel()
+    await asyncio.wait({serving}, timeout=5)
+    return 0
+
+
+def _report(serving: "asyncio.Future[None]") -> int:
+    error = serving.exception()
+    if error is None:
+        return 0
+    error = _innermost(error)
+    logger.error("stopped", error=str(error), exc_info=error)
+    print(f"penstock: {error}", file=sys.stderr)
+    return 1
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """The one failure inside nested groups, which is what a reader wants to see."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return _innermost(group.exceptions[0]) if len(group.exceptions) == 1 else group

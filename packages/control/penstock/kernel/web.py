@@ -1,0 +1,152 @@
+"""The HTTP edge: one request is one transaction, every refusal is a problem+json.
+
+TxRoute opens the transaction, replays or records the answer of an idempotent POST,
+and commits before the answer is sent.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
+
+from penstock.kernel import db, idempotency, log
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Database
+from penstock.kernel.errors import Invalid, Problem, Unavailable
+from penstock.kernel.problems import problem_response
+
+logger = log.get(__name__)
+PAGE_MAX: Final = 500
+
+Authenticate = Callable[[Request], Awaitable[Actor]]
+
+
+class Body(BaseModel):
+    """A request body: exactly its fields, exactly their types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class View(BaseModel):
+    """An answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class BareRoute(APIRoute):
+    """Authenticates and refuses unknown query parameters; opens no transaction."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            self.refuse_unknown_parameters(request)
+            request.state.actor = await request.app.state.authenticate(request)
+            return await handle(request)
+
+        return handler
+
+    def refuse_unknown_parameters(self, request: Request) -> None:
+        known = {parameter.alias for parameter in self.dependant.query_params}
+        unknown = sorted(request.query_params.keys() - known)
+        if unknown:
+            raise Invalid(
+                f"{unknown[0][:64]!r} is not a parameter here; "
+                + (f"the parameters are {', '.join(sorted(known))}" if known else "there are none")
+            )
+
+
+class TxRoute(BareRoute):
+    """One request, one transaction."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = APIRoute.get_route_handler(self)
+
+        async def handler(request: Request) -> Response:
+            self.refuse_unknown_parameters(request)
+            actor: Actor = await request.app.state.authenticate(request)
+            request.state.actor = actor
+            database: Database = request.app.state.database
+            async with database.transaction(
+                tenant=actor.tenant_id, correlation_id=request.state.correlation_id
+            ) as tx:
+                request.state.tx = tx
+                claim = await idempotency.claim(tx, actor, request)
+                if claim is not None and claim.answer is not None:
+                    return claim.answer
+                response = await handle(request)
+                if claim is not None:
+                    await idempotency.record(tx, claim, response)
+            return response
+
+        return handler
+
+
+def _tx(request: Request) -> db.Tx:
+    tx: db.Tx = request.state.tx
+    return tx
+
+
+def _actor(request: Request) -> Actor:
+    actor: Actor = request.state.actor
+    return actor
+
+
+def _correlation_id(request: Request) -> str:
+    value: str = request.state.correlation_id
+    return value
+
+
+Tx = Annotated[db.Tx, Depends(_tx)]
+Caller = Annotated[Actor, Depends(_actor)]
+CorrelationId = Annotated[str, Depends(_correlation_id)]
+
+
+def install(app: FastAPI, *, database: Database, authenticate: Authenticate) -> None:
+    """Give the app what its routes need, and its answers to what goes wrong."""
+    app.state.database = database
+    app.state.authenticate = authenticate
+    app.add_exception_handler(Problem, _on_problem)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_unexpected)
+
+
+async def _on_problem(request: Request, error: Exception) -> Response:
+    return problem_response(error if isinstance(error, Problem) else Problem(str(error)), request)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    errors: list[dict[str, str]] = []
+    if isinstance(error, RequestValidationError):
+        for item in error.errors():
+            where = [str(part) for part in item["loc"] if part not in ("body", "query", "path")]
+            errors.append({"field": ".".join(where)[:200] or "body", "message": str(item["msg"])})
+    detail = "; ".join(f"{item['field']}: {item['message']}" for item in errors[:5])
+    return problem_response(Invalid(detail or "invalid", extras={"errors": errors}), request)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    problem = Problem(f"{request.method} {request.url.path} is not something this API offers")
+    if status == 400:
+        problem = Problem("the body cannot be read as JSON")
+    problem.code = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}.get(
+        status, "http"
+    )
+    return problem_response(problem, request, status=status)
+
+
+async def _on_unexpected(request: Request, error: Exception) -> Response:
+    if isinstance(error, db.LOST):
+        away = Unavailable("the database does not answer; what you asked may not have happened")
+        return problem_response(away, request)
+    logger.error("unexpected", exc_info=error, path=request.url.path)
+    return problem_response(
+        Problem("something went wrong here; nothing you sent is to blame, and it is logged"),
+        request,
+    )

@@ -1,0 +1,43 @@
+"""PGDATA, the files of one Postgres cluster: made whole, and only by the right version."""
+
+import shutil
+from pathlib import Path
+
+from penstock.local import account, programs
+from penstock.local.home import Home
+from penstock.local.programs import PostgresFailed, Programs
+
+
+class VersionMismatch(Exception):
+    """The data was written by another major version of Postgres."""
+
+
+def initialize(at: Home, used: Programs, *, synced: bool) -> None:
+    """Make PGDATA whole or not at all: an interrupted initdb leaves only a draft."""
+    draft = at.folder / "data.draft"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    account.give(at.account, draft)
+    command = [used.path("initdb"), "-D", str(draft), "-U", "postgres", "--auth=trust"]
+    command += ["--encoding=UTF8", "--locale=C", "--no-instructions"]
+    command += [] if synced else ["--no-sync"]
+    programs.run(command, at.account)
+    # No line for any network: even a changed listen_addresses lets nobody in.
+    (draft / "pg_hba.conf").write_text("local all all trust\n")
+    draft.rename(at.data)
+
+
+def refuse_other_major(data: Path, major: int) -> None:
+    if not data.exists():
+        return
+    try:
+        written_by = (data / "PG_VERSION").read_text().strip()
+    except PermissionError as error:
+        raise PostgresFailed(
+            f"{data} belongs to {data.owner()}; run as that user, or as root"
+        ) from error
+    if written_by != str(major):
+        raise VersionMismatch(
+            f"{data} was written by Postgres {written_by}, and this is Postgres {major}; "
+            f"use --postgres-bin with version {written_by}, or move the data with pg_upgrade"
+        )

@@ -1,0 +1,1 @@
+"""The site plane: realizes what central intends, through workflows and node agents."""

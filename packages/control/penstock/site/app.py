@@ -1,0 +1,96 @@
+"""A site as one process."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from dbos import DBOS, DBOSConfig
+
+from penstock.kernel import db, log, migrations, ops, process
+from penstock.kernel.db import Database
+from penstock.kernel.wakeups import Wakeups
+from penstock.site import downlink, executors, uplink
+from penstock.site.downlink import NodeLinks
+from penstock.site.leases import workflows
+from penstock.site.leases.workflows import LeaseWorkflows
+from penstock.site.settings import SiteSettings
+from penstock.site.tasks.service import Tasks
+from penstock_contracts import membership
+from penstock_contracts.join import JoinToken
+from penstock_contracts.membership import Member
+
+# Workflows of another version are not resumed: change it when their steps change.
+WORKFLOW_VERSION: Final = "leases-1"
+logger = log.get(__name__)
+
+
+class NotJoined(Exception):
+    """The site has not joined the platform and has no token to do so."""
+
+
+async def serve(settings: SiteSettings) -> None:
+    """Run until cancelled."""
+    await migrations.migrate(settings.database_url, "site")
+    database = await db.connect(settings.database_url, "site", size=20)
+    wakeups = Wakeups(settings.database_url)
+    member = await _join(settings)
+    tasks = Tasks(
+        database, wakeups, member.key, deadline=timedelta(seconds=settings.task_deadline_s)
+    )
+    DBOS(config=_engine(settings))
+    leases = LeaseWorkflows(tasks)
+    links = NodeLinks(database, wakeups, settings, member, tasks)
+    checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
+    server = ops.server(ops.app(checks), settings.metrics_listen)
+    async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
+        stack.push_async_callback(database.close)
+        group.create_task(wakeups.listen())
+        await wakeups.listening.wait()
+        await database.run(lambda tx: downlink.forget_connections(tx, settings.executor))
+        await database.run(lambda tx: uplink.describe(tx, settings.join_address))
+        DBOS.launch()
+        stack.callback(_stop_engine)
+        await stack.enter_async_context(links.listen())
+        group.create_task(member.keep_fresh())
+        group.create_task(uplink.keep(database, wakeups, settings.database_url, member))
+        group.create_task(executors.keep_alive(database, settings.executor))
+        group.create_task(workflows.ensure_started(database, wakeups, leases))
+        group.create_task(ops.run(server))
+        await server.listening.wait()
+        process.tell_ready(site=member.id)
+
+
+async def _join(settings: SiteSettings) -> Member:
+    folder = settings.data / "membership"
+    member = membership.load(folder)
+    if member is not None:
+        return member
+    if settings.token_file is None or not settings.token_file.exists():
+        raise NotJoined(
+            "this site has not joined yet: set PENSTOCK_SITE_TOKEN_FILE to a file with the "
+            "token that `penstock site token NAME` prints"
+        )
+    token = JoinToken.decode(settings.token_file.read_text())
+    return await membership.join(folder, token, settings.name, with_ca=True)
+
+
+def _engine(settings: SiteSettings) -> DBOSConfig:
+    return {
+        "name": "penstock-site",
+        "system_database_url": settings.database_url,
+        "application_version": WORKFLOW_VERSION,
+        "executor_id": settings.executor,
+        "log_level": "WARNING",
+        "sys_db_pool_size": 10,
+    }
+
+
+def _stop_engine() -> None:
+    DBOS.destroy(workflow_completion_timeout_sec=0)
+
+
+async def _answers(database: Database) -> None:
+    async with asyncio.timeout(2), database.transaction() as tx:
+        await tx.fetchval("SELECT 1")

@@ -1,0 +1,112 @@
+"""The realize saga: provision → verify → announce.
+
+A lease is active when its node proved, signed, that the tenant has exactly the GPUs that
+were claimed for it.
+"""
+
+from penstock.kernel.db import Tx
+from penstock.site.leases import hands, service, store
+from penstock.site.leases.saga import Saga, Step, StepFailed, Superseded
+from penstock.site.leases.store import Lease
+from penstock.site.tasks.service import NoAnswer, Tasks
+from penstock_contracts import wire_pb2 as wire
+from penstock_contracts.wire_pb2 import TaskResult
+
+NAME = "realize"
+UNDO_ATTEMPTS_MAX = 3
+
+
+class Realize:
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._database = tasks.database
+        self.saga = Saga(
+            NAME,
+            (
+                Step(NAME, "provision", self.provision, self.unprovision),
+                Step(NAME, "verify", self.verify),
+                Step(NAME, "announce", self.announce),
+            ),
+            self.failed,
+        )
+
+    async def provision(self, lease: Lease) -> None:
+        """The node makes the runtime and hands it over."""
+        result = await self._provision(lease)
+        if result.status != wire.TASK_STATUS_DONE:
+            await self._database.run(lambda tx: _still_wanted(tx, lease))
+            raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
+
+    async def _provision(self, lease: Lease) -> TaskResult:
+        async def begin(tx: Tx) -> None:
+            await _still_wanted(tx, lease)
+            await service.report_step(tx, lease, NAME, "provision", wire.STEP_STATUS_STARTED)
+
+        return await self._tasks.perform(
+            hands.provision(lease.document), lease.id, begin, lease.document.correlation_id
+        )
+
+    async def unprovision(self, lease: Lease) -> None:
+        """Whatever the node made for the lease is destroyed.
+
+        If the node cannot say so, the lease's slots stay claimed until it proves cleanup.
+        """
+
+        async def begin(tx: Tx) -> None:
+            await service.report_step(tx, lease, NAME, "unprovision", wire.STEP_STATUS_STARTED)
+
+        reason = ""
+        for attempt in range(1, UNDO_ATTEMPTS_MAX + 1):
+            task = hands.undo_provision(lease.document, attempt)
+            try:
+                result = await self._tasks.perform(
+                    task, lease.id, begin, lease.document.correlation_id
+                )
+            except NoAnswer as silence:
+                reason = str(silence)
+                continue
+            if result.status == wire.TASK_STATUS_DONE:
+                await self._report(lease, "unprovision", wire.STEP_STATUS_UNDONE)
+                return
+            reason = result.reason
+        await self._report(lease, "unprovision", wire.STEP_STATUS_FAILED, reason)
+
+    async def verify(self, lease: Lease) -> None:
+        """What the node says it handed over is what was claimed, no more and no less."""
+        runtime = (await self._provision(lease)).runtime
+        claimed = hands.gpus(list(lease.document.slots))
+        if runtime.allocation_id != lease.id or set(runtime.gpu_uuids) != claimed:
+            raise StepFailed("the node handed over other GPUs than those that were claimed")
+
+    async def announce(self, lease: Lease) -> None:
+        """The lease is active, as of now, unless it is no longer wanted."""
+
+        async def work(tx: Tx) -> None:
+            await _still_wanted(tx, lease)
+            for step in ("provision", "verify"):
+                await service.report_step(tx, lease, NAME, step, wire.STEP_STATUS_DONE)
+            await service.report_observed(tx, lease, wire.OBSERVED_ACTIVE)
+            await service.report_step(tx, lease, NAME, "announce", wire.STEP_STATUS_DONE)
+
+        await self._database.run(work, correlation_id=lease.document.correlation_id)
+
+    async def failed(self, lease: Lease, reason: str) -> None:
+        async def work(tx: Tx) -> None:
+            await service.report_step(tx, lease, NAME, "fail", wire.STEP_STATUS_FAILED, reason)
+            await service.report_observed(tx, lease, wire.OBSERVED_FAILED, reason)
+
+        await self._database.run(work, correlation_id=lease.document.correlation_id)
+
+    async def _report(
+        self, lease: Lease, step: str, status: wire.StepStatus, detail: str = ""
+    ) -> None:
+        await self._database.run(
+            lambda tx: service.report_step(tx, lease, NAME, step, status, detail),
+            correlation_id=lease.document.correlation_id,
+        )
+
+
+async def _still_wanted(tx: Tx, lease: Lease) -> None:
+    """Locks the lease, so that no newer document slips in before this commits."""
+    if (await store.get(tx, lease.id, lock=True)).revision != lease.revision:
+        raise Superseded

@@ -1,0 +1,93 @@
+"""The release saga: stop → cleanup → prove.
+
+It only goes forward: what fails is tried again. A node that is away is waited for. A node
+that answers but cannot clean leaves its slots blocked, and central says why.
+"""
+
+from typing import Final
+
+from penstock.kernel.db import Tx
+from penstock.site.leases import hands, service, store
+from penstock.site.leases.saga import Saga, Step, StepFailed, Superseded
+from penstock.site.leases.store import Lease
+from penstock.site.tasks.service import NoAnswer, Tasks
+from penstock_contracts import wire_pb2 as wire
+from penstock_contracts.wire_pb2 import TaskResult
+
+NAME: Final = "release"
+FAILURES_MAX: Final = 3
+
+
+class Release:
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+        self._database = tasks.database
+        self.saga = Saga(
+            NAME,
+            (
+                Step(NAME, "stop", self.stop),
+                Step(NAME, "cleanup", self.cleanup),
+                Step(NAME, "prove", self.prove),
+            ),
+            self.failed,
+        )
+
+    async def stop(self, lease: Lease) -> None:
+        """From here on the tenant no longer pays: what is left is ours to do."""
+
+        async def work(tx: Tx) -> None:
+            await service.report_observed(tx, lease, wire.OBSERVED_STOPPING)
+            await service.report_step(tx, lease, NAME, "stop", wire.STEP_STATUS_DONE)
+
+        await self._database.run(work, correlation_id=lease.document.correlation_id)
+
+    async def cleanup(self, lease: Lease) -> None:
+        """The node destroys the runtime and cleans every slot."""
+        result = await self._clean(lease)
+        if result.status != wire.TASK_STATUS_DONE:
+            raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
+
+    async def _clean(self, lease: Lease) -> TaskResult:
+        """The last answer. Repeating this asks nothing twice: each attempt has its own task."""
+
+        async def begin(tx: Tx) -> None:
+            if (await store.get(tx, lease.id)).revision != lease.revision:
+                raise Superseded
+            await service.report_step(tx, lease, NAME, "cleanup", wire.STEP_STATUS_STARTED)
+
+        attempt = failures = 0
+        while True:
+            attempt += 1
+            task = hands.release(lease.document, attempt)
+            try:
+                result = await self._tasks.perform(
+                    task, lease.id, begin, lease.document.correlation_id
+                )
+            except NoAnswer:
+                continue
+            if result.status == wire.TASK_STATUS_EXPIRED:
+                continue
+            failures += result.status != wire.TASK_STATUS_DONE
+            if result.status == wire.TASK_STATUS_DONE or failures == FAILURES_MAX:
+                return result
+
+    async def prove(self, lease: Lease) -> None:
+        """Hand the node's proofs to central, which alone decides what they are worth."""
+        result = await self._clean(lease)
+
+        async def work(tx: Tx) -> None:
+            await service.report_step(tx, lease, NAME, "cleanup", wire.STEP_STATUS_DONE)
+            await service.report_observed(tx, lease, wire.OBSERVED_RELEASED)
+            await service.report_step(tx, lease, NAME, "prove", wire.STEP_STATUS_DONE)
+            service.report_cleanup(tx, lease, list(result.cleanup.proofs))
+
+        await self._database.run(work, correlation_id=lease.document.correlation_id)
+
+    async def failed(self, lease: Lease, reason: str) -> None:
+        """No proof: central blocks the slots and says so."""
+
+        async def work(tx: Tx) -> None:
+            await service.report_step(tx, lease, NAME, "cleanup", wire.STEP_STATUS_FAILED, reason)
+            service.report_cleanup(tx, lease, [])
+
+        await self._database.run(work, correlation_id=lease.document.correlation_id)

@@ -1,0 +1,65 @@
+"""Ensures that the newest document of every lease has its workflow.
+
+A document becomes one workflow, `realize` or `release`, whose id is made from the
+allocation and the revision: however often it is started, it runs once.
+"""
+
+from typing import Final
+
+from dbos import DBOS, DBOSConfiguredInstance, SetWorkflowID
+
+from penstock.kernel import log
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.wakeups import Wakeups
+from penstock.site.leases import saga, service, store
+from penstock.site.leases.realize import Realize
+from penstock.site.leases.release import Release
+from penstock.site.leases.store import Lease
+from penstock.site.tasks.service import Tasks
+from penstock_contracts import wire_pb2 as wire
+from penstock_contracts.failpoints import Failpoint
+from penstock_contracts.wire_pb2 import DesiredAllocation
+
+logger = log.get(__name__)
+RECEIVED: Final = Failpoint("site.lease.received")
+STARTED: Final = Failpoint("site.lease.started")
+RECOVERIES_MAX: Final = 1_000_000  # a workflow is never given up
+
+
+@DBOS.dbos_class()
+class LeaseWorkflows(DBOSConfiguredInstance):
+    def __init__(self, tasks: Tasks) -> None:
+        super().__init__("leases")
+        self._realize = Realize(tasks).saga
+        self._release = Release(tasks).saga
+
+    @DBOS.workflow(max_recovery_attempts=RECOVERIES_MAX)
+    async def realize(self, document: bytes) -> str:
+        return await saga.run(self._realize, Lease(DesiredAllocation.FromString(document)))
+
+    @DBOS.workflow(max_recovery_attempts=RECOVERIES_MAX)
+    async def release(self, document: bytes) -> str:
+        return await saga.run(self._release, Lease(DesiredAllocation.FromString(document)))
+
+    async def start(self, lease: Lease) -> None:
+        released = lease.document.desired == wire.DESIRED_RELEASED
+        workflow = self.release if released else self.realize
+        name = "release" if released else "realize"
+        with SetWorkflowID(f"{name}:{lease.id}:{lease.revision}"):
+            await DBOS.start_workflow_async(workflow, lease.document.SerializeToString())
+
+
+async def ensure_started(database: Database, wakeups: Wakeups, workflows: LeaseWorkflows) -> None:
+    """Told when a document arrives; looks once at the start for what a crash left behind."""
+    with wakeups.subscribe(service.DESIRED) as wakeup:
+        while True:
+            for lease in await database.run(store.unstarted):
+                RECEIVED.hit()
+                await workflows.start(lease)
+                STARTED.hit()
+                await database.run(lambda tx, lease=lease: _mark(tx, lease))
+            await wakeup.wait()
+
+
+async def _mark(tx: Tx, lease: Lease) -> None:
+    await store.mark_started(tx, lease.id, lease.revision)

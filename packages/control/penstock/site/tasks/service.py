@@ -1,0 +1,101 @@
+"""Tasks for nodes: signed by the site, answered by the node, each answered once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from penstock.kernel import db, feed, wakeups
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.feed import Rejected
+from penstock.kernel.wakeups import Wakeups
+from penstock.site.nodes.store import Node
+from penstock.site.tasks import store
+from penstock_contracts import identity
+from penstock_contracts.identity import PrivateKey
+from penstock_contracts.wire_pb2 import Signed, Task, TaskResult
+
+# A node answers at its deadline at the latest; an answer may take a little to arrive.
+GRACE: Final = timedelta(seconds=10)
+
+
+class NoAnswer(Exception):
+    """The node did not answer in time. What it did is not known."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What it takes to have a task done."""
+
+    database: Database
+    wakeups: Wakeups
+    key: PrivateKey = field(repr=False)
+    deadline: timedelta
+
+    async def ask(self, tx: Tx, task: Task, allocation_id: str | None = None) -> None:
+        """Have the task done; the second time it is asked for, nothing happens."""
+        deadline = tx.now + self.deadline
+        if await store.add(tx, task.task_id, task.node_id, allocation_id, deadline):
+            task.issued_at_us = db.to_us(tx.now)
+            task.deadline_us = db.to_us(deadline)
+            task.correlation_id = tx.correlation_id
+            signed = self.key.sign(task.SerializeToString())
+            feed.append(tx, orders(task.node_id), signed.SerializeToString())
+
+    async def perform(
+        self,
+        task: Task,
+        allocation_id: str,
+        begin: Callable[[Tx], Awaitable[None]],
+        correlation_id: str,
+    ) -> TaskResult:
+        """Ask, in one transaction with `begin`, and wait for the answer. Safe to repeat."""
+
+        async def work(tx: Tx) -> None:
+            await begin(tx)
+            await self.ask(tx, task, allocation_id)
+
+        loop = asyncio.get_running_loop()
+        with self.wakeups.subscribe(answered(task.task_id)) as wakeup:
+            await self.database.run(work, correlation_id=correlation_id)
+            began = loop.time()
+            while True:
+                signed, left_s = await self.database.run(lambda tx: self._result(tx, task.task_id))
+                if signed is not None:
+                    return TaskResult.FromString(Signed.FromString(signed).payload)
+                # After an outage of ours the answer may be on its way: wait a little anyway.
+                left_s = max(left_s, GRACE.total_seconds() - (loop.time() - began))
+                if left_s <= 0:
+                    raise NoAnswer(f"the node did not answer task {task.task_id} in time")
+                try:
+                    async with asyncio.timeout(left_s):
+                        await wakeup.wait()
+                except TimeoutError:
+                    continue
+
+    async def _result(self, tx: Tx, id: str) -> tuple[bytes | None, float]:
+        signed, deadline = await store.result(tx, id)
+        return signed, (deadline + GRACE - tx.now).total_seconds()
+
+
+def orders(node_id: str) -> str:
+    """The feed of tasks for a node."""
+    return f"node:{node_id}"
+
+
+def answered(task_id: str) -> str:
+    """What is told when a task is answered."""
+    return f"task:{task_id}"
+
+
+async def finish(tx: Tx, node: Node, body: bytes) -> TaskResult | None:
+    """Take a node's answer, if its key signed it and it is the first; None if it is not."""
+    signed = Signed.FromString(body)
+    result = TaskResult.FromString(identity.verify(node.public_key, signed))
+    if result.node_id != node.id:
+        raise Rejected(f"node {node.id} answered for node {result.node_id[:64]!r}")
+    if not await store.finish(tx, result.task_id, node.id, body):
+        return None
+    wakeups.notify(tx, answered(result.task_id))
+    return result

@@ -1,0 +1,81 @@
+"""The site's end of the site link: orders down, reports up.
+
+Of several processes of a site, the one that holds the uplink's lock dials; when it dies,
+its database session ends, and the next one gets the lock.
+"""
+
+import asyncio
+from typing import Final
+
+import asyncpg
+
+from penstock.kernel import db, log
+from penstock.kernel.db import LOST, Database, Tx
+from penstock.kernel.feed import Inbox, Outbox, Rejected
+from penstock.kernel.wakeups import Wakeups
+from penstock.site import reports
+from penstock.site.leases import service as leases
+from penstock.site.nodes import store as nodes
+from penstock_contracts import VERSION
+from penstock_contracts.membership import Member
+from penstock_contracts.wire_pb2 import SiteDescribed, SiteOrder, SiteReport
+
+LOCK: Final = 0x55504C4B  # "UPLK"
+SOURCE: Final = "central"
+logger = log.get(__name__)
+
+
+async def handle(tx: Tx, body: bytes) -> None:
+    order = SiteOrder.FromString(body)
+    match order.WhichOneof("order"):
+        case "allocation":
+            tx.correlation_id = order.allocation.correlation_id
+            await leases.receive(tx, order.allocation)
+        case "node_token":
+            token = order.node_token
+            expires_at = db.from_us(token.expires_at_us)
+            await nodes.add_token(tx, token.token_id, token.secret_sha256, expires_at)
+        case _:
+            raise Rejected("this version does not know this kind of order")
+
+
+async def describe(tx: Tx, join_address: str) -> None:
+    described = SiteDescribed(join_address=join_address, version=VERSION)
+    reports.send(tx, SiteReport(site=described))
+
+
+async def keep(database: Database, wakeups: Wakeups, url: str, member: Member) -> None:
+    """Ensures that one process of the site keeps a link to central, for ever."""
+    while True:
+        try:
+            connection = await asyncpg.connect(url)
+            try:
+                await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
+                await _dial_while(connection, database, wakeups, member)
+            finally:
+                connection.terminate()
+        except LOST as error:
+            logger.warning("uplink lock lost", error=str(error))
+        await asyncio.sleep(0.5)
+
+
+async def _dial_while(
+    connection: asyncpg.Connection, database: Database, wakeups: Wakeups, member: Member
+) -> None:
+    lost = asyncio.Event()
+    connection.add_termination_listener(lambda _connection: lost.set())
+    with Outbox(database, wakeups, reports.FEED) as outbox:
+        inbox = Inbox(database, SOURCE, handle)
+        dialling = asyncio.create_task(member.dial(outbox, inbox, _log))
+        try:
+            await lost.wait()
+        finally:
+            dialling.cancel()
+            await asyncio.wait({dialling})
+
+
+def _log(up: bool, why: str) -> None:
+    if up:
+        logger.info("central connected")
+    else:
+        logger.warning("central away", why=why)
