@@ -65,7 +65,7 @@ CREATE TABLE audit_entries (
 CREATE INDEX audit_entries_subject ON audit_entries (subject, seq);
 
 CREATE TABLE audit_head (
-    only boolean PRIMARY KEY DEFAULT true CHECK (only),
+    single boolean PRIMARY KEY DEFAULT true CHECK (single),
     seq  bigint NOT NULL,
     hash bytea NOT NULL
 );
@@ -180,7 +180,9 @@ BEGIN
         PERFORM pg_notify('penstock', CASE WHEN length(touched) < 7000 THEN touched ELSE '*' END);
     END IF;
 END $$;
+GRANT CREATE ON SCHEMA public TO {system};  -- an owner must have it while it becomes one
 ALTER FUNCTION append_outgoing OWNER TO {system};
+REVOKE CREATE ON SCHEMA public FROM {system};
 REVOKE EXECUTE ON FUNCTION append_outgoing FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION append_outgoing TO {app}, {system};
 

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,8 +92,23 @@ def test_a_task_repeated_while_it_runs_has_one_effect(tmp_path: Path) -> None:
         task = on.pen.discover()
         await on.order(task, task)
         assert await on.result() == await on.result()
+        # Of the two failures in store, the two entries have used one.
+        statuses = [(await on.do(on.pen.discover())).status for _ in range(2)]
+        assert statuses == [FAILED, DONE]
 
-    play(tmp_path, script)
+    play(tmp_path, script, replace(fault(Kind.TOPOLOGY_DISCOVER, Action.FAIL), times=2))
+
+
+def test_tasks_of_one_allocation_follow_each_other(tmp_path: Path) -> None:
+    async def script(on: Stage) -> None:
+        lease, slot = allocation(), on.pen.gpu(0, nonce=b"n")
+        hanging, waiting = on.pen.release(lease, slot), on.pen.release(lease, slot)
+        hanging.deadline_us = now_us() + 100_000
+        first, second = await on.results(hanging, waiting)
+        assert (first.status, second.status) == (EXPIRED, DONE)
+        assert first.finished_at_us <= second.finished_at_us
+
+    play(tmp_path, script, fault(Kind.VM_RELEASE, Action.HANG))
 
 
 def test_a_stale_fence_changes_nothing(tmp_path: Path) -> None:
@@ -225,6 +241,17 @@ def test_a_failed_step_is_told_and_the_next_release_mends_it(tmp_path: Path) -> 
         passed = [[step.passed for step in on.pen.proofs(result)[0].steps] for result in results]
         assert passed == [[True, True, True, False], [True] * 4]
         assert (await on.do(on.pen.provision(allocation(), on.pen.gpu(0, fence=2)))).status == DONE
+
+    play(tmp_path, script, fault(Kind.VM_RELEASE, Action.FAIL_STEP, step="nvme.erased"))
+
+
+def test_a_slot_with_a_failed_step_is_not_given_out(tmp_path: Path) -> None:
+    async def script(on: Stage) -> None:
+        lease = allocation()
+        await on.do(on.pen.provision(lease, on.pen.gpu(0)))
+        await on.do(on.pen.release(lease, on.pen.gpu(0, nonce=b"n")))
+        result = await on.do(on.pen.provision(allocation(), on.pen.gpu(0, fence=2)))
+        assert (result.status, "not clean after" in result.reason) == (FAILED, True)
 
     play(tmp_path, script, fault(Kind.VM_RELEASE, Action.FAIL_STEP, step="nvme.erased"))
 

@@ -2,6 +2,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+
 from penstock_client import main
 
 from .stand_in import TOKEN, Api, Cli, Outcome

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from penstock_client import contexts
 
 from .stand_in import TOKEN, Api, Cli

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from penstock_client import processes
 
 from .stand_in import TOKEN, Answer, Api, Cli

@@ -3,6 +3,7 @@
 from collections.abc import Generator
 
 import pytest
+
 from penstock_client import errors
 from penstock_client.api import Client
 from penstock_client.http import Http

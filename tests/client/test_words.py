@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from penstock_client import words
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+
 from penstock.local.postgres import EmbeddedPostgres
 
 from .places import QUICK, quick_place

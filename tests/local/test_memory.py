@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+
 from penstock.local import memory, ports, tokens
 from penstock.local.errors import Refused
 from penstock.local.logfile import LogFile

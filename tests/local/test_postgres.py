@@ -10,6 +10,7 @@ from pathlib import Path
 import asyncpg
 import psycopg
 import pytest
+
 from penstock.local import home, postgres, programs
 from penstock.local.cluster import VersionMismatch
 from penstock.local.postgres import EmbeddedPostgres

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from penstock.local import account, programs
 from penstock.local.home import FolderTaken
 from penstock.local.postgres import EmbeddedPostgres

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from penstock.local.supervisor import Child, ChildFailed, Supervisor
 
 SAY_READY = """

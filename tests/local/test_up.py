@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from penstock.local import folder as folders
 from penstock.local import memory, ports
 

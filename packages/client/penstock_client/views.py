@@ -52,9 +52,9 @@ class Site(TypedDict):
     auto_approve: bool
     connected: bool
     connected_at: str | None
-    nodes: int
-    gpus: int
-    version: str | None
+    version: str
+    join_address: str
+    created_at: str
 
 
 class JoinToken(TypedDict):

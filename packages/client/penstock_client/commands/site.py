@@ -20,8 +20,6 @@ COLUMNS: Final = (
     column("STATUS", "status"),
     column("CONNECTED", "connected"),
     aged("SINCE", "connected_at"),
-    column("NODES", "nodes", right=True),
-    column("GPUS", "gpus", right=True),
     column("VERSION", "version"),
 )
 

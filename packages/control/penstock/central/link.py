@@ -66,7 +66,7 @@ class SiteLinks:
 
     async def _serve(self, peer: Peer, stream: rpc.ServerStream) -> None:
         site_id = SiteId.parse(peer.id)
-        session = EventId.new()
+        session = f"{self._settings.replica}:{EventId.new()}"
         await self._database.run(partial(_connected, site_id=site_id, session=session))
         feed = orders(site_id)
 

@@ -2,7 +2,7 @@
 
 from penstock.central.allocations import cleanup, observation
 from penstock.central.nodes import discovery
-from penstock.central.sites import store as sites
+from penstock.central.sites import service as sites
 from penstock.kernel.db import Tx
 from penstock.kernel.feed import Rejected
 from penstock_contracts.ids import InvalidId, SiteId
@@ -22,9 +22,7 @@ async def handle(tx: Tx, site_id: SiteId, body: bytes) -> None:
 async def _dispatch(tx: Tx, site_id: SiteId, report: SiteReport) -> None:
     match report.WhichOneof("report"):
         case "site":
-            await sites.describe(
-                tx, site_id, join_address=report.site.join_address, version=report.site.version
-            )
+            await sites.describe(tx, site_id, report.site)
         case "enrolled":
             await discovery.enrolled(tx, site_id, report.enrolled)
         case "presence":

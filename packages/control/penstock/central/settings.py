@@ -13,6 +13,7 @@ PREFIX = "PENSTOCK_CENTRAL_"
 class CentralSettings(Settings):
     database_url: str = Field(repr=False)
     data: Path
+    replica: str = "central-1"  # unique among the processes of one central
     http_listen: str = "127.0.0.1:8080"
     join_listen: str = "127.0.0.1:8081"
     link_listen: str = "127.0.0.1:8082"

@@ -52,9 +52,9 @@ class Authority:
         builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
         return builder.sign(self.key.key, hashes.SHA256())
 
-    def issue_authority(self, csr_der: bytes, uri: str) -> x509.Certificate:
+    def issue_authority(self, csr_der: bytes, name: str) -> x509.Certificate:
         """An intermediate that can issue leaves and nothing more."""
-        builder = self._builder(csr_key(csr_der), uri, SITE_CA_LIFE)
+        builder = self._builder(csr_key(csr_der), name, SITE_CA_LIFE)
         builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
         return builder.sign(self.key.key, hashes.SHA256())
 

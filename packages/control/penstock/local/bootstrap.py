@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from penstock.local.profile import Profile
 from penstock_client.api import Client
 from penstock_client.views import Project, Shape, Site, Tenant
-
-from penstock.local.profile import Profile
 
 TENANT: Final = "demo"
 PROJECT: Final = "default"

@@ -48,11 +48,10 @@ def up(
         Show what every process logs.
     """
     # Imported late: naming the command in --help needs none of it.
-    from penstock_client import screen as client_screen
-
     from penstock.local import run
     from penstock.local.options import Options
     from penstock.local.screen import Screen
+    from penstock_client import screen as client_screen
 
     screen = Screen(client_screen.console(sys.stdout), verbose=verbose)
     options = Options(data, port, nodes, hardware, demo, delay_ms, faults, postgres_bin)

@@ -5,14 +5,14 @@ import time
 from collections.abc import Collection
 from typing import Final
 
-from penstock_client import errors, words
-from penstock_client.views import Allocation
 from rich.table import Table
 from rich.text import Text
 
 from penstock.local import story
 from penstock.local.screen import Screen
 from penstock.local.stack import Running
+from penstock_client import errors, words
+from penstock_client.views import Allocation
 
 GPUS: Final = 2
 PATIENCE_S: Final = 60.0

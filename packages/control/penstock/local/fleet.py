@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from penstock.local.pump import EventPump
 from penstock_client.api import Client
 from penstock_client.views import Event, Node
-
-from penstock.local.pump import EventPump
 
 QUIET_S: Final = 10.0  # with no event for this long, look anyway and say what is missing
 SPACING_S: Final = 0.1
@@ -34,6 +33,19 @@ def count(nodes: Sequence[Node]) -> Count:
 
 async def nodes_of(client: Client, site: str) -> list[Node]:
     return (await asyncio.to_thread(client.nodes.list, site=site))["items"]
+
+
+async def until_connected(client: Client, pump: EventPump, site: str) -> None:
+    """Return when the site is connected and nodes can join it."""
+    queue = pump.subscribe()
+    try:
+        while True:
+            seen = await asyncio.to_thread(client.sites.get, site)
+            if seen["connected"] and seen["join_address"]:
+                return
+            await next_change(queue, QUIET_S)
+    finally:
+        pump.unsubscribe(queue)
 
 
 async def until_ready(

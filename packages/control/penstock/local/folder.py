@@ -5,11 +5,10 @@ import os
 import secrets
 from pathlib import Path
 
-from penstock_contracts import files
-
 from penstock.local import home
 from penstock.local.children import admin_token_file
 from penstock.local.errors import Refused
+from penstock_contracts import files
 
 
 def take(data: Path) -> int:

@@ -4,14 +4,14 @@ import asyncio
 from collections import deque
 from typing import Final
 
-from penstock_client import errors, words
-from penstock_client.views import Event
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from penstock.local import fleet, story
 from penstock.local.fleet import Count
 from penstock.local.stack import Running
+from penstock_client import errors, words
+from penstock_client.views import Event
 
 EVENTS_SHOWN: Final = 5
 SPACING_S: Final = 0.5

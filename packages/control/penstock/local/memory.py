@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from penstock_contracts import files
-
 from penstock.local import ports
 from penstock.local.errors import Refused
+from penstock_contracts import files
 
 # Join tokens and memberships name these ports, so a folder keeps them for ever.
 LISTENERS: Final = (

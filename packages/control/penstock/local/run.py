@@ -8,8 +8,6 @@ import time
 from pathlib import Path
 from typing import Final
 
-from penstock_client import errors as client_errors
-
 from penstock.local import children, demo, folder, live
 from penstock.local.account import AccountMissing
 from penstock.local.cluster import VersionMismatch
@@ -21,6 +19,7 @@ from penstock.local.ports import PortsExhausted
 from penstock.local.programs import PostgresFailed, ProgramsUnusable
 from penstock.local.screen import Screen
 from penstock.local.stack import Running, Stack
+from penstock_client import errors as client_errors
 
 STOPPED: Final = 0
 FAILED: Final = 1

@@ -5,13 +5,13 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
-from penstock_client import screen as client_screen
-from penstock_client import words
 from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from penstock.local import logline
+from penstock_client import screen as client_screen
+from penstock_client import words
 
 STYLES: Final = {"postgres": "blue", "central": "cyan", "site": "green", "agents": "magenta"}
 NAME_WIDTH: Final = 9

@@ -5,9 +5,6 @@ import os
 from dataclasses import dataclass, replace
 from typing import Final
 
-from penstock_client.api import Client
-from penstock_client.views import JoinToken
-
 from penstock.local import bootstrap, children, fleet, folder, memory, ports, profile, tokens
 from penstock.local.bootstrap import Platform
 from penstock.local.database import KeptDatabase
@@ -19,6 +16,8 @@ from penstock.local.profile import Profile
 from penstock.local.pump import EventPump
 from penstock.local.screen import Screen
 from penstock.local.supervisor import Supervisor
+from penstock_client.api import Client
+from penstock_client.views import JoinToken
 
 CENTRAL_URL: Final = "PENSTOCK_CENTRAL_DATABASE_URL"
 SITE_URL: Final = "PENSTOCK_SITE_DATABASE_URL"
@@ -71,7 +70,7 @@ class Stack:
             platform = await asyncio.to_thread(bootstrap.ensure, client, hardware)
         self._pump = EventPump(Client(api, token), data / "events-seen")
         self._pump.start()
-        await self._start_site(client, platform, urls.site, remembered)
+        await self._start_site(client, platform, urls.site, remembered, self._pump)
         await self._start_agents(client, platform, self._pump)
         return Running(api, token, hardware, platform, client, self._pump)
 
@@ -98,7 +97,7 @@ class Stack:
         return Urls(server.url("central"), server.url("site"))
 
     async def _start_site(
-        self, client: Client, platform: Platform, url: str, remembered: Memory
+        self, client: Client, platform: Platform, url: str, remembered: Memory, pump: EventPump
     ) -> None:
         def issue(_count: int) -> list[JoinToken]:
             return [client.sites.create_token(platform.site)]
@@ -106,6 +105,7 @@ class Stack:
         with self._screen.step(f"site {bootstrap.SITE}"):
             await asyncio.to_thread(tokens.write_for_site, self._data / "site", issue)
             await self._supervisor.start(children.site(self._data, url, remembered))
+            await fleet.until_connected(client, pump, platform.site)
 
     async def _start_agents(self, client: Client, platform: Platform, pump: EventPump) -> None:
         def issue(count: int) -> list[JoinToken]:

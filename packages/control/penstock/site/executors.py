@@ -13,6 +13,7 @@ from dbos import DBOS
 
 from penstock.kernel import log
 from penstock.kernel.db import Database, Tx
+from penstock.site import downlink
 
 BEAT_S: Final = 5.0
 SILENCE: Final = timedelta(seconds=20)
@@ -53,3 +54,4 @@ async def _beat(tx: Tx, id: str) -> list[str]:
 
 async def _bury(tx: Tx, id: str) -> None:
     await tx.execute("DELETE FROM executors WHERE id = $1 AND beat_at < $2", id, tx.now - SILENCE)
+    await downlink.forget_connections(tx, id)

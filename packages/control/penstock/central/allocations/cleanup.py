@@ -93,8 +93,7 @@ async def _block(tx: Tx, allocation: Allocation, slot: Slot, fault: str) -> None
 
 
 def _tell(tx: Tx, type: str, allocation: Allocation, slot: Slot, **data: object) -> None:
-    """Told of the slot to operators, and of the allocation to its tenant."""
+    """Told of the allocation, so that its tenant sees it and it is in the timeline."""
     about: dict[str, object] = {"slot": slot.id, "allocation": allocation.id, "fence": slot.fence}
-    for subject, tenant_id in ((slot.id, None), (allocation.id, allocation.tenant_id)):
-        event = Event(type, subject, tenant_id, {**about, **data})
-        tx.outgoing.events.append(event)
+    event = Event(type, allocation.id, allocation.tenant_id, {**about, **data})
+    tx.outgoing.events.append(event)

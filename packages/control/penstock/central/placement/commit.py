@@ -8,7 +8,6 @@ is simply run again.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 import asyncpg
@@ -102,7 +101,7 @@ class Quota:
     @classmethod
     async def load(cls, tx: Tx, wanted: list[Want]) -> "Quota":
         ids = sorted({want.project.tenant_id for want in wanted})
-        limits = {id: (await tenants.get(tx, SYSTEM_ADMIN, id)).gpu_limit for id in ids}
+        limits = {id: (await tenants.get(tx, SYSTEM, id)).gpu_limit for id in ids}
         held = await allocations.gpus_held(tx, ids)
         return cls({**held}, {**limits})
 
@@ -121,9 +120,6 @@ class Quota:
     def take(self, want: Want) -> None:
         id = want.project.tenant_id
         self._held[id] = self._held.get(id, 0) + want.request.gpus
-
-
-SYSTEM_ADMIN: Final = replace(SYSTEM, role="platform_admin")
 
 
 def _allocation(tx: Tx, want: Want, plan: Plan) -> Allocation:

@@ -41,6 +41,7 @@ class SiteView(View):
     connected: bool
     connected_at: datetime | None
     version: str
+    join_address: str
     created_at: datetime
 
     @classmethod
@@ -53,6 +54,7 @@ class SiteView(View):
             connected=site.connected,
             connected_at=site.connected_at,
             version=site.version,
+            join_address=site.join_address,
             created_at=site.created_at,
         )
 

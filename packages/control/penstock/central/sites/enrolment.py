@@ -37,7 +37,7 @@ async def renew(tx: Tx, root: Authority, link_address: str, request: RenewReques
 
 def _issue(root: Authority, id: SiteId, link_address: str, csr: bytes, ca_csr: bytes) -> Enrolment:
     uri = identity.spiffe("site", id)
-    ca = authority.to_pem(root.issue_authority(ca_csr, uri)) if ca_csr else ""
+    ca = authority.to_pem(root.issue_authority(ca_csr, f"CA of {id}")) if ca_csr else ""
     return Enrolment(
         id=id,
         certificate_pem=authority.to_pem(root.issue(csr, uri)),

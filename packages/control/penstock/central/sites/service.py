@@ -14,7 +14,7 @@ from penstock.kernel.errors import Conflict
 from penstock_contracts import join
 from penstock_contracts.ids import SiteId, TokenId
 from penstock_contracts.join import JoinToken
-from penstock_contracts.wire_pb2 import NodeToken, SiteOrder
+from penstock_contracts.wire_pb2 import NodeToken, SiteDescribed, SiteOrder
 
 TOKEN_LIFE: Final = timedelta(hours=24)
 
@@ -57,6 +57,14 @@ async def get(tx: Tx, actor: Actor, reference: str) -> Site:
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Site]:
     authorize(actor, "site.view", Resource("site"))
     return await store.page(tx, after, limit)
+
+
+async def describe(tx: Tx, id: SiteId, report: SiteDescribed) -> None:
+    """Where nodes join it, as the site itself says."""
+    await store.describe(
+        tx, id, join_address=report.join_address[:200], version=report.version[:50]
+    )
+    events.emit(tx, "site.described", id, version=report.version[:50])
 
 
 async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> IssuedToken:

@@ -88,6 +88,18 @@ async def disconnect(tx: Tx, id: SiteId, session: str) -> bool:
     return changed > 0
 
 
+async def disconnect_all(tx: Tx, replica: str) -> None:
+    """Connections that died with the process that served them."""
+    await tx.execute(
+        """
+        UPDATE sites SET connected = false, connected_at = $2
+        WHERE connected AND starts_with(session, $1 || ':')
+        """,
+        replica,
+        tx.now,
+    )
+
+
 async def add_token(
     tx: Tx, id: TokenId, site_id: SiteId, secret_sha256: bytes, expires_at: datetime
 ) -> None:

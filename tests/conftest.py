@@ -1,0 +1,67 @@
+"""Real Postgres for every test: one server per worker, a fresh database per test."""
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from penstock.kernel import migrations
+from penstock.local import postgres
+from penstock.local.postgres import EmbeddedPostgres
+
+PLANES = ("central", "site")
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[EmbeddedPostgres]:
+    """A Postgres server in memory. It may be stopped and killed only by tests that own one."""
+    shared_memory = Path("/dev/shm")
+    within = shared_memory if shared_memory.is_dir() else None
+    with postgres.temporary({"fsync": "off", "max_connections": "300"}, within=within) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def templates(server: EmbeddedPostgres) -> dict[str, str]:
+    """A migrated database for each plane, to be copied."""
+    names = {plane: f"template_{plane}" for plane in PLANES}
+    for plane, name in names.items():
+        server.create_database(name)
+        asyncio.run(migrations.migrate(server.url(name), plane))
+    return names
+
+
+@pytest.fixture
+def new_database(
+    server: EmbeddedPostgres, templates: dict[str, str]
+) -> Iterator[Callable[[str], str]]:
+    """Makes a fresh, migrated database for a plane; gives its URL."""
+    made: list[str] = []
+
+    def make(plane: str) -> str:
+        name = f"{plane}_{next(_numbers)}"
+        server.create_database(name, template=templates[plane])
+        made.append(name)
+        return server.url(name)
+
+    yield make
+    for name in made:
+        server.drop_database(name)
+
+
+@pytest.fixture
+def central_url(new_database: Callable[[str], str]) -> str:
+    return new_database("central")
+
+
+@pytest.fixture
+def site_url(new_database: Callable[[str], str]) -> str:
+    return new_database("site")
