@@ -115,8 +115,8 @@ def test_a_lease_survives_the_agents_death(tmp_path: Path, point: str) -> None:
                 slot = await first_slot(feed, pen)
                 process.send_signal(signal.SIGTERM)
                 assert await process.wait() == 0
-            agent.environment["PENSTOCK_FAILPOINT"] = f"{point}=kill"
-            agent.environment["PENSTOCK_FAILPOINT_MARK"] = str(tmp_path / "mark")
+            (tmp_path / point).write_text("kill")
+            agent.environment["PENSTOCK_FAILPOINTS"] = str(tmp_path)
             lease = allocation()
             provision = pen.provision(lease, slot)
             async with agent.running() as process:

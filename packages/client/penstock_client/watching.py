@@ -87,7 +87,7 @@ def describe(event: Event) -> str:
     """The step and how it went; for other events, what happened."""
     data = event.get("data") or {}
     if "step" not in data:
-        reason = data.get("reason") or data.get("detail")
+        reason = data.get("reason") or data.get("detail") or data.get("observed")
         return words.plain(event.get("type")) + (f": {words.plain(reason)}" if reason else "")
     step = ".".join(words.plain(data[key]) for key in ("workflow", "step") if data.get(key))
     detail = data.get("detail")

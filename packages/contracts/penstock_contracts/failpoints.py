@@ -1,10 +1,9 @@
-"""Named places where a test can make this process die or fail, once.
+"""Named places where a test can make this process die, stop or fail, once.
 
-Each place is declared at import, so that a test can list them all and show that it
-hit each one. Nothing is armed unless the environment says so:
-
-    PENSTOCK_FAILPOINT="site.realize.provision.before=kill"
-    PENSTOCK_FAILPOINT_MARK=/some/file   (written when hit; once it is there, never again)
+Each place is declared at import, so that a test can list them all and show that it hit
+each one. Nothing is armed unless PENSTOCK_FAILPOINTS names a folder. There, a file named
+as the place arms it, at any moment, and says what happens: `kill`, `stop` or `fail`. When
+the place is hit, the file becomes NAME.hit: so it happens once, whoever gets there first.
 """
 
 import os
@@ -12,6 +11,7 @@ import signal
 from pathlib import Path
 from typing import Final
 
+FOLDER: Final = "PENSTOCK_FAILPOINTS"
 DECLARED: Final[set[str]] = set()
 
 
@@ -25,24 +25,26 @@ class Failpoint:
         self.name = name
 
     def hit(self) -> None:
-        """Do what the environment arms this point with; usually nothing."""
-        armed, _, action = os.environ.get("PENSTOCK_FAILPOINT", "").partition("=")
-        if armed != self.name or not _mark():
+        """Do what this place is armed with; usually nothing."""
+        folder = os.environ.get(FOLDER)
+        if folder is None:
             return
-        if action == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        elif action == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
-        raise FailpointHit(f"failpoint {self.name} was hit")
+        match _disarm(Path(folder) / self.name):
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "stop":
+                os.kill(os.getpid(), signal.SIGSTOP)
+            case "fail":
+                raise FailpointHit(f"failpoint {self.name} was hit")
+            case _:
+                pass
 
 
-def _mark() -> bool:
-    """True the first time only."""
-    mark = os.environ.get("PENSTOCK_FAILPOINT_MARK")
-    if mark is None:
-        return True
+def _disarm(armed: Path) -> str:
+    """What the place was armed with, for the one who gets there first; else nothing."""
+    taken = armed.with_name(f"{armed.name}.hit")
     try:
-        Path(mark).touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    return True
+        armed.rename(taken)
+    except FileNotFoundError:
+        return ""
+    return taken.read_text().strip()

@@ -115,7 +115,7 @@ async def _send(stream: Stream, writing: asyncio.Lock, outbox: Outbox, sent: int
             async with writing:
                 await stream.write(frame)
             sent = entry.seq
-        if not entries:
+        if len(entries) < BATCH:
             await outbox.wait(sent)
 
 

@@ -26,6 +26,9 @@ OPTIONS: Final = [
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
     ("grpc.max_receive_message_length", 4 << 20),
     ("grpc.so_reuseport", 0),
+    # However long the outage was, a peer that is back is found within seconds.
+    ("grpc.initial_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 5_000),
 ]
 
 ServerContext = grpc.aio.ServicerContext[Any, Any]

@@ -299,14 +299,16 @@ class ExecutionStepped(_message.Message):
     def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., workflow: _Optional[str] = ..., step: _Optional[str] = ..., status: _Optional[_Union[StepStatus, str]] = ..., at_us: _Optional[int] = ..., detail: _Optional[str] = ...) -> None: ...
 
 class CleanupReported(_message.Message):
-    __slots__ = ("allocation_id", "revision", "proofs")
+    __slots__ = ("allocation_id", "revision", "proofs", "reason")
     ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     PROOFS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     allocation_id: str
     revision: int
     proofs: _containers.RepeatedCompositeFieldContainer[Signed]
-    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., proofs: _Optional[_Iterable[_Union[Signed, _Mapping]]] = ...) -> None: ...
+    reason: str
+    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., proofs: _Optional[_Iterable[_Union[Signed, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Task(_message.Message):
     __slots__ = ("task_id", "node_id", "issued_at_us", "deadline_us", "correlation_id", "topology_discover", "vm_provision", "vm_release", "baremetal_assign", "baremetal_release")

@@ -18,7 +18,7 @@ from penstock.central.projects import api as projects
 from penstock.central.settings import CentralSettings
 from penstock.central.sites import api as sites
 from penstock.central.sites import enrolment
-from penstock.central.sites import store as site_store
+from penstock.central.sites import service as site_service
 from penstock.central.sites.service import Trust
 from penstock.central.skus import api as skus
 from penstock.central.slots import api as slots
@@ -58,7 +58,7 @@ async def serve(settings: CentralSettings) -> None:
     if settings.bootstrap_token_file is not None:
         token = _read_token(settings.bootstrap_token_file)
         await database.run(lambda tx: keys.ensure_bootstrap(tx, token))
-    await database.run(lambda tx: site_store.disconnect_all(tx, settings.replica))
+    await database.run(lambda tx: site_service.forget_connections(tx, settings.replica))
     root = authority.load_or_create_root(settings.data)
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)

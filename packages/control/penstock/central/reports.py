@@ -1,5 +1,9 @@
 """Reports from a site, each to the noun it is about."""
 
+from collections.abc import Sequence
+
+from google.protobuf.message import Message
+
 from penstock.central.allocations import cleanup, observation
 from penstock.central.nodes import discovery
 from penstock.central.sites import service as sites
@@ -12,11 +16,22 @@ from penstock_contracts.wire_pb2 import SiteReport
 async def handle(tx: Tx, site_id: SiteId, body: bytes) -> None:
     """Apply one report; Rejected if it cannot be from this site."""
     report = SiteReport.FromString(body)
+    refuse_unstorable(report)
     tx.correlation_id = report.correlation_id[:64] or tx.correlation_id
     try:
         await _dispatch(tx, site_id, report)
     except InvalidId as error:
         raise Rejected(str(error)) from error
+
+
+def refuse_unstorable(message: Message) -> None:
+    """PostgreSQL has no NUL in text: refuse it here, not at the end of a whole batch."""
+    for field, value in message.ListFields():
+        for one in value if isinstance(value, Sequence) else (value,):
+            if isinstance(one, Message):
+                refuse_unstorable(one)
+            elif isinstance(one, str) and "\x00" in one:
+                raise Rejected(f"{field.full_name} has a NUL character")
 
 
 async def _dispatch(tx: Tx, site_id: SiteId, report: SiteReport) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -105,6 +105,15 @@ def csr_key(csr_der: bytes) -> ec.EllipticCurvePublicKey:
 def enrolled_key(csr_der: bytes) -> bytes:
     """The request's public key as it is stored and compared."""
     return identity.public_der(csr_key(csr_der))
+
+
+def is_key(public_der: bytes) -> bool:
+    """Whether this is a public key of the kind that planes and nodes have."""
+    try:
+        key = serialization.load_der_public_key(public_der)
+    except (ValueError, UnsupportedAlgorithm):
+        return False
+    return isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, ec.SECP256R1)
 
 
 def to_pem(certificate: x509.Certificate) -> str:

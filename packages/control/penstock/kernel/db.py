@@ -9,13 +9,14 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import asyncpg
 import orjson
 
 from penstock.kernel import log
+from penstock.kernel.errors import Invalid
 from penstock.kernel.outgoing import Outgoing, flush
 from penstock_contracts.ids import TenantId
 
@@ -27,6 +28,7 @@ else:
     Connection = object
 
 T = TypeVar("T")
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 logger = log.get(__name__)
 
 # The work did not happen, or may not have: safe to run again if it is idempotent.
@@ -40,6 +42,9 @@ LOST: Final = (
     ConnectionError,
     OSError,
 )
+# No transaction waits for anything but the database, so an idle one belongs to a process
+# that hangs: its locks must not outlive it for long.
+IDLE_IN_TRANSACTION_S_MAX: Final = 15
 RACED: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
 
@@ -96,6 +101,10 @@ class Database:
             yield tx
             await flush(connection, tx.outgoing, tx.now, correlation_id)
 
+    async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
+        """One statement as the system, a transaction by itself: a single round trip."""
+        return await self._system.fetch(sql, *args)
+
     async def run(
         self, work: Callable[[Tx], Awaitable[T]], *, correlation_id: str = "", patient: bool = True
     ) -> T:
@@ -140,7 +149,12 @@ async def _pool(url: str, role: str, size: int) -> "asyncpg.Pool[asyncpg.Record]
         command_timeout=30,
         init=prepare_connection,
         reset=_keep,
-        server_settings={"role": role, "application_name": role, "timezone": "UTC"},
+        server_settings={
+            "role": role,
+            "application_name": role,
+            "timezone": "UTC",
+            "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_S_MAX}s",
+        },
     )
 
 
@@ -161,7 +175,10 @@ async def _keep(_connection: object) -> None:
 
 def from_us(at_us: int) -> datetime:
     """A time on the wire (microseconds since 1970, UTC)."""
-    return datetime.fromtimestamp(at_us / 1_000_000, UTC)
+    try:
+        return EPOCH + timedelta(microseconds=at_us)
+    except OverflowError:
+        raise Invalid(f"{at_us} microseconds since 1970 is not a time") from None
 
 
 def to_us(at: datetime) -> int:

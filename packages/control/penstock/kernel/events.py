@@ -87,6 +87,7 @@ async def follow(
             if batch:
                 after = batch[-1].seq
                 yield batch
+            if len(batch) == PAGE:
                 continue
             try:
                 async with asyncio.timeout(heartbeat_s):

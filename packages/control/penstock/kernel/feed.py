@@ -7,8 +7,11 @@ newer one of its key replaces it, so a reader that starts over gets every live o
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
+from typing import Final
 
+import asyncpg
 from google.protobuf.message import DecodeError
+from prometheus_client import Counter
 
 from penstock.kernel import log
 from penstock.kernel.db import Database, Tx
@@ -21,11 +24,26 @@ from penstock_contracts.wire_pb2 import Entry
 
 logger = log.get(__name__)
 
+APPLIED: Final = Counter("penstock_feed_entries_applied", "Entries applied", ["peer"])
+REJECTED: Final = Counter("penstock_feed_entries_rejected", "Entries set aside", ["peer"])
+
 Handler = Callable[[Tx, bytes], Awaitable[None]]
 
 
 class Rejected(Exception):
     """The entry is understood and refused: it is set aside, and the feed goes on."""
+
+
+# What an entry's own content can lead to. The same entry would fail the same way for ever,
+# so it must not stop those after it.
+REFUSALS: Final = (
+    Rejected,
+    Problem,
+    DecodeError,
+    SignatureRejected,
+    asyncpg.DataError,
+    asyncpg.IntegrityConstraintViolationError,
+)
 
 
 def append(tx: Tx, feed: str, body: bytes, *, key: str | None = None) -> None:
@@ -49,28 +67,26 @@ class Outbox:
         self._subscription.__exit__(None, None, None)
 
     async def read(self, after: int, limit: int) -> Sequence[link.Outgoing]:
-        async with self._database.transaction() as tx:
-            rows = await tx.fetch(
-                """
-                SELECT seq, body FROM feed_entries
-                WHERE feed = $1 AND seq > $2 ORDER BY seq LIMIT $3
-                """,
-                self._feed,
-                after,
-                limit,
-            )
+        rows = await self._database.fetch(
+            """
+            SELECT seq, body FROM feed_entries
+            WHERE feed = $1 AND seq > $2 ORDER BY seq LIMIT $3
+            """,
+            self._feed,
+            after,
+            limit,
+        )
         return [link.Outgoing(row["seq"], row["body"]) for row in rows]
 
     async def wait(self, after: int) -> None:
         await self._wakeup.wait()
 
     async def acknowledge(self, seq: int) -> None:
-        async with self._database.transaction() as tx:
-            await tx.execute(
-                "DELETE FROM feed_entries WHERE feed = $1 AND seq <= $2 AND key IS NULL",
-                self._feed,
-                seq,
-            )
+        await self._database.fetch(
+            "DELETE FROM feed_entries WHERE feed = $1 AND seq <= $2 AND key IS NULL",
+            self._feed,
+            seq,
+        )
 
 
 class Inbox:
@@ -82,11 +98,10 @@ class Inbox:
         self._handle = handle
 
     async def cursor(self) -> int:
-        async with self._database.transaction() as tx:
-            seq: int | None = await tx.fetchval(
-                "SELECT seq FROM feed_cursors WHERE source = $1", self._source
-            )
-        return seq or 0
+        rows = await self._database.fetch(
+            "SELECT seq FROM feed_cursors WHERE source = $1", self._source
+        )
+        return rows[0]["seq"] if rows else 0
 
     async def apply(self, entries: Sequence[Entry]) -> int:
         async with self._database.transaction() as tx:
@@ -96,6 +111,7 @@ class Inbox:
                 await self._apply_one(tx, entry)
             if fresh:
                 cursor = fresh[-1].seq
+                APPLIED.labels(self._source.partition(":")[0]).inc(len(fresh))
                 await tx.execute(
                     "UPDATE feed_cursors SET seq = $2 WHERE source = $1", self._source, cursor
                 )
@@ -117,8 +133,9 @@ class Inbox:
         try:
             async with tx.connection.transaction():
                 await self._handle(tx, entry.body)
-        except (Rejected, Problem, DecodeError, SignatureRejected) as refusal:
+        except REFUSALS as refusal:
             tx.outgoing.rewind(mark)
+            REJECTED.labels(self._source.partition(":")[0]).inc()
             logger.warning("entry rejected", source=self._source, seq=entry.seq, why=str(refusal))
             await tx.execute(
                 "INSERT INTO feed_rejections VALUES ($1, $2, $3, $4, $5)",

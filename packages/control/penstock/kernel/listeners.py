@@ -6,9 +6,9 @@ identity from its certificate and from nothing else.
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from typing import Final
 
 import grpc
@@ -19,7 +19,7 @@ from penstock.kernel import log
 from penstock.kernel.authority import Authority
 from penstock.kernel.errors import Conflict, Forbidden, Invalid, Problem, Unauthenticated
 from penstock_contracts import identity, link, rpc
-from penstock_contracts.identity import Peer
+from penstock_contracts.identity import Peer, PrivateKey
 from penstock_contracts.wire_pb2 import Enrolment
 
 logger = log.get(__name__)
@@ -33,31 +33,34 @@ STATUS: Final[dict[type[Problem], grpc.StatusCode]] = {
 }
 
 
-@dataclass
-class ServerIdentity:
-    """The listener's own certificate, made anew by `issue` when half its life is over."""
+class Certificate:
+    """A listener's own certificate, made anew by `issue` when half its life is over."""
 
-    key_pem: bytes
-    issue: Callable[[], str]
-    root_pem: str
-
-    def __post_init__(self) -> None:
-        self._chain = ""
-        self._fresh_until = datetime.min.replace(tzinfo=UTC)
-
-    def configuration(self) -> grpc.ServerCertificateConfiguration:
-        if datetime.now(UTC) >= self._fresh_until:
-            self._chain = self.issue()
-            leaf = x509.load_pem_x509_certificate(self._chain.encode())
-            life = leaf.not_valid_after_utc - leaf.not_valid_before_utc
-            self._fresh_until = leaf.not_valid_after_utc - life / 2
-        return grpc.ssl_server_certificate_configuration(
-            [(self.key_pem, self._chain.encode())], self.root_pem.encode()
-        )
+    def __init__(self, key_pem: bytes, issue: Callable[[], str], root_pem: str) -> None:
+        self._key_pem = key_pem
+        self._issue = issue
+        self._root_pem = root_pem
+        self._first = self._renew()
 
     def credentials(self, *, mutual: bool) -> grpc.ServerCredentials:
         return grpc.dynamic_ssl_server_credentials(
-            self.configuration(), self.configuration, require_client_authentication=mutual
+            self._first,
+            self._renew_if_due,  # pyright: ignore[reportArgumentType] # None is "no change"
+            require_client_authentication=mutual,
+        )
+
+    def _renew_if_due(self) -> grpc.ServerCertificateConfiguration | None:
+        """Asked at each handshake. Nothing, while nothing changed: replacing the certificate
+        under handshakes that are under way can crash the gRPC library."""
+        return self._renew() if datetime.now(UTC) >= self._due else None
+
+    def _renew(self) -> grpc.ServerCertificateConfiguration:
+        chain = self._issue()
+        leaf = x509.load_pem_x509_certificate(chain.encode())
+        life = leaf.not_valid_after_utc - leaf.not_valid_before_utc
+        self._due = leaf.not_valid_after_utc - life / 2
+        return grpc.ssl_server_certificate_configuration(
+            [(self._key_pem, chain.encode())], self._root_pem.encode()
         )
 
 
@@ -77,6 +80,23 @@ async def listen(
         yield port
     finally:
         await server.stop(grace=0.2)
+
+
+@asynccontextmanager
+async def listen_both(
+    join: tuple[str, grpc.GenericRpcHandler],
+    link: tuple[str, grpc.GenericRpcHandler],
+    issue: Callable[[PrivateKey], str],
+    root_pem: str,
+) -> AsyncGenerator[None, None]:
+    """A plane's two listeners (address and service of each), with certificates by `issue`."""
+    key = PrivateKey.generate()
+    async with AsyncExitStack() as stack:
+        for (address, service), mutual in ((join, False), (link, True)):
+            certificate = Certificate(key.pem(), partial(issue, key), root_pem)
+            credentials = certificate.credentials(mutual=mutual)
+            await stack.enter_async_context(listen(address, service, credentials))
+        yield
 
 
 class Links:

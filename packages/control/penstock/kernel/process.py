@@ -8,6 +8,8 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import cast
 
+import uvloop
+
 from penstock.kernel import log
 
 logger = log.get(__name__)
@@ -24,7 +26,7 @@ def tell_ready(**facts: object) -> None:
 
 def run(serve: Callable[[], Awaitable[None]]) -> None:
     """Run until SIGTERM or SIGINT (exit 0) or until something breaks (exit 1)."""
-    sys.exit(asyncio.run(_until_told(serve)))
+    sys.exit(uvloop.run(_until_told(serve)))
 
 
 async def _until_told(serve: Callable[[], Awaitable[None]]) -> int:

@@ -7,7 +7,9 @@ and commits before the answer is sent.
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Annotated, Any, Final
 
+import asyncpg
 from fastapi import Depends, FastAPI, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict
@@ -51,7 +53,7 @@ class BareRoute(APIRoute):
         return handler
 
     def refuse_unknown_parameters(self, request: Request) -> None:
-        known = {parameter.alias for parameter in self.dependant.query_params}
+        known = query_parameters(self.dependant)
         unknown = sorted(request.query_params.keys() - known)
         if unknown:
             raise Invalid(
@@ -86,6 +88,12 @@ class TxRoute(BareRoute):
         return handler
 
 
+def query_parameters(dependant: Dependant) -> set[str]:
+    """The names of all query parameters that a route takes, through whatever dependency."""
+    own = {parameter.alias for parameter in dependant.query_params}
+    return own.union(*(query_parameters(inner) for inner in dependant.dependencies))
+
+
 def _tx(request: Request) -> db.Tx:
     tx: db.Tx = request.state.tx
     return tx
@@ -113,6 +121,9 @@ def install(app: FastAPI, *, database: Database, authenticate: Authenticate) -> 
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(asyncpg.DataError, _on_unstorable)
+    for raced in db.RACED:
+        app.add_exception_handler(raced, _on_raced)
     app.add_exception_handler(Exception, _on_unexpected)
 
 
@@ -139,6 +150,16 @@ async def _on_http(request: Request, error: Exception) -> Response:
         status, "http"
     )
     return problem_response(problem, request, status=status)
+
+
+async def _on_unstorable(request: Request, _error: Exception) -> Response:
+    """Text with NUL is valid in JSON and in a URL, but no name or id has it."""
+    return problem_response(Invalid("a value has a character that cannot be stored"), request)
+
+
+async def _on_raced(request: Request, _error: Exception) -> Response:
+    raced = Unavailable("two requests stood in each other's way and neither happened; ask again")
+    return problem_response(raced, request)
 
 
 async def _on_unexpected(request: Request, error: Exception) -> Response:

@@ -8,11 +8,10 @@ from penstock_client.views import Event
 
 PHRASES: Final[Mapping[str, str]] = {
     "allocation.placed": "slots claimed in the database; nobody else can have them",
-    "allocation.observed": "the node reports what really runs",
-    "allocation.active": "the node proved that the GPUs are there; they are the tenant's",
     "allocation.releasing": "release asked for; the slots stay claimed until they are proven clean",
     "allocation.released": "cleanup is proven for every slot; the GPUs may be leased again",
     "allocation.failed": "it could not be realized",
+    "usage.begun": "from now on the tenant pays",
     "slot.cleanup_proven": "the node signed a proof that this slot is clean",
     "slot.cleanup_blocked": "no proof of cleanup: the slot is withheld",
     "slot.approved": "the slot may be leased",
@@ -21,6 +20,12 @@ PHRASES: Final[Mapping[str, str]] = {
     "node.disconnected": "the node's link is down",
     "node.schedulable": "the node can be leased from",
 }
+OBSERVED: Final[Mapping[str, str]] = {
+    "active": "the node proved that the GPUs are there; they are the tenant's",
+    "stopping": "the tenant no longer has them, and no longer pays",
+    "released": "the node says that its cleanup is finished",
+    "failed": "the node could not do it, and took back what it had begun",
+}
 DETAILS: Final = ("workflow", "step", "status", "state", "reason", "detail")
 
 
@@ -28,7 +33,8 @@ def tell(event: Event) -> str:
     """One line for one event."""
     data = event["data"]
     details = " · ".join(words.plain(data[key]) for key in DETAILS if data.get(key))
-    parts = [PHRASES.get(event["type"], ""), details]
+    phrase = PHRASES.get(event["type"]) or OBSERVED.get(str(data.get("observed")), "")
+    parts = [phrase, details]
     said = ": ".join(part for part in parts if part) or words.plain(data)
     return f"{words.safe(event['type']):<22} {said}"
 

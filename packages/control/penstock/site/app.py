@@ -11,10 +11,12 @@ from dbos import DBOS, DBOSConfig
 from penstock.kernel import db, log, migrations, ops, process
 from penstock.kernel.db import Database
 from penstock.kernel.wakeups import Wakeups
-from penstock.site import downlink, executors, uplink
+from penstock.site import executors, uplink
 from penstock.site.downlink import NodeLinks
+from penstock.site.executors import Executor
 from penstock.site.leases import workflows
 from penstock.site.leases.workflows import LeaseWorkflows
+from penstock.site.nodes import presence
 from penstock.site.settings import SiteSettings
 from penstock.site.tasks.service import Tasks
 from penstock_contracts import membership
@@ -41,6 +43,8 @@ async def serve(settings: SiteSettings) -> None:
     )
     DBOS(config=_engine(settings))
     leases = LeaseWorkflows(tasks)
+    url = settings.database_url
+    me = Executor(settings.executor, timedelta(seconds=settings.executor_silence_s))
     links = NodeLinks(database, wakeups, settings, member, tasks)
     checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
     server = ops.server(ops.app(checks), settings.metrics_listen)
@@ -48,14 +52,14 @@ async def serve(settings: SiteSettings) -> None:
         stack.push_async_callback(database.close)
         group.create_task(wakeups.listen())
         await wakeups.listening.wait()
-        await database.run(lambda tx: downlink.forget_connections(tx, settings.executor))
+        await database.run(lambda tx: presence.forget_connections(tx, settings.executor))
         await database.run(lambda tx: uplink.describe(tx, settings.join_address))
         DBOS.launch()
         stack.callback(_stop_engine)
         await stack.enter_async_context(links.listen())
         group.create_task(member.keep_fresh())
-        group.create_task(uplink.keep(database, wakeups, settings.database_url, member))
-        group.create_task(executors.keep_alive(database, settings.executor))
+        group.create_task(uplink.keep(database, wakeups, url, me.id, member))
+        group.create_task(executors.keep_alive(database, url, me))
         group.create_task(workflows.ensure_started(database, wakeups, leases))
         group.create_task(ops.run(server))
         await server.listening.wait()
@@ -84,6 +88,9 @@ def _engine(settings: SiteSettings) -> DBOSConfig:
         "executor_id": settings.executor,
         "log_level": "WARNING",
         "sys_db_pool_size": 10,
+        "sys_db_idle_transaction_timeout_sec": db.IDLE_IN_TRANSACTION_S_MAX,
+        # Its bookkeeping may be lost in a crash: a step is then run again, as it tolerates.
+        "db_engine_kwargs": {"connect_args": {"options": "-c synchronous_commit=off"}},
     }
 
 

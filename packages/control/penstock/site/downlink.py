@@ -1,36 +1,26 @@
 """The site's end of the agent link: join, and the two feeds of a connected node."""
 
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
-from functools import partial
+from contextlib import AbstractAsyncContextManager
 
 from cryptography import x509
 
-from penstock.kernel import db, listeners
+from penstock.kernel import listeners
 from penstock.kernel.authority import Authority, to_pem
 from penstock.kernel.db import Database, Tx
-from penstock.kernel.errors import Forbidden
 from penstock.kernel.feed import Inbox, Outbox
-from penstock.kernel.listeners import Links, ServerIdentity
+from penstock.kernel.listeners import Links
 from penstock.kernel.wakeups import Wakeups
-from penstock.site import reports
-from penstock.site.nodes import discovery, enrolment, store
+from penstock.site.nodes import discovery, enrolment, presence
 from penstock.site.nodes.enrolment import Door
-from penstock.site.nodes.store import Node
+from penstock.site.nodes.model import Node
 from penstock.site.settings import SiteSettings
 from penstock.site.tasks import service as tasks
 from penstock.site.tasks.service import Tasks
 from penstock_contracts import identity, link, rpc
 from penstock_contracts.identity import Peer, PrivateKey
-from penstock_contracts.ids import EventId, NodeId, SiteId
+from penstock_contracts.ids import EventId, SiteId
 from penstock_contracts.membership import Member
-from penstock_contracts.wire_pb2 import (
-    Enrolment,
-    EnrolRequest,
-    NodePresence,
-    RenewRequest,
-    SiteReport,
-)
+from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest
 
 
 class NodeLinks:
@@ -50,21 +40,15 @@ class NodeLinks:
         self._server_name = f"{SiteId.parse(member.id).suffix}.site.penstock.internal"
         self._door = Door(settings.link_address, self._server_name, member.key.public())
 
-    @asynccontextmanager
-    async def listen(self) -> AsyncGenerator[None, None]:
-        key = PrivateKey.generate()
-        root_pem = self._member.membership.root_pem
-        me = ServerIdentity(key.pem(), partial(self._issue, key), root_pem)
+    def listen(self) -> AbstractAsyncContextManager[None]:
+        """Serve until the block ends."""
         links = Links(self._authority, "node", self._serve)
-        join = rpc.join_service(self._enrol, self._renew)
-        async with AsyncExitStack() as stack:
-            for address, service, mutual in (
-                (self._settings.join_listen, join, False),
-                (self._settings.link_listen, rpc.link_service(links.connect), True),
-            ):
-                credentials = me.credentials(mutual=mutual)
-                await stack.enter_async_context(listeners.listen(address, service, credentials))
-            yield
+        return listeners.listen_both(
+            (self._settings.join_listen, rpc.join_service(self._enrol, self._renew)),
+            (self._settings.link_listen, rpc.link_service(links.connect)),
+            self._issue,
+            self._member.membership.root_pem,
+        )
 
     def _authority(self) -> Authority:
         """The site's own, as renewed last."""
@@ -106,29 +90,11 @@ class NodeLinks:
             with Outbox(self._database, self._wakeups, feed) as outbox:
                 await link.run(stream, outbox, Inbox(self._database, feed, handle))
         finally:
-            await self._database.run(lambda tx: _disconnected(tx, node.id, session), patient=False)
+            await self._database.run(
+                lambda tx: presence.disconnected(tx, node.id, session), patient=False
+            )
 
     async def _connected(self, tx: Tx, id: str, session: str) -> Node:
-        node = await store.get(tx, id)
-        if node is None:
-            raise Forbidden("this node is not enrolled here")
-        await store.connect(tx, node.id, session)
-        report_presence(tx, node.id, connected=True)
+        node = await presence.connected(tx, id, session)
         await discovery.ask(tx, self._tasks, node.id, session)
         return node
-
-
-async def _disconnected(tx: Tx, id: NodeId, session: str) -> None:
-    if await store.disconnect(tx, id, session):
-        report_presence(tx, id, connected=False)
-
-
-async def forget_connections(tx: Tx, executor: str) -> None:
-    """Connections that died with the process that served them."""
-    for id in await store.disconnect_all(tx, executor):
-        report_presence(tx, id, connected=False)
-
-
-def report_presence(tx: Tx, id: NodeId, *, connected: bool) -> None:
-    presence = NodePresence(node_id=id, connected=connected, at_us=db.to_us(tx.now))
-    reports.send(tx, SiteReport(presence=presence))

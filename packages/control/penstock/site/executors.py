@@ -1,32 +1,45 @@
 """Ensures that no workflow waits for a dead executor.
 
-An executor is a process that runs workflows. Each beats; one that has been silent for
-SILENCE is dead, and a live one resumes its workflows. If it was only slow, steps run
-twice at worst, which they tolerate, and the engine lets one outcome win.
+An executor is a process that runs workflows. Each beats; one that has been silent for too
+long is dead, and a live one resumes its workflows and takes its uplink. If it was only
+slow, steps run twice at worst, which they tolerate, and the engine lets one outcome win.
 """
 
 import asyncio
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from dbos import DBOS
 
 from penstock.kernel import log
-from penstock.kernel.db import Database, Tx
-from penstock.site import downlink
+from penstock.kernel.db import LOST, Database, Tx
+from penstock.site import uplink
+from penstock.site.nodes import presence
 
-BEAT_S: Final = 5.0
-SILENCE: Final = timedelta(seconds=20)
+BEATS_PER_SILENCE: Final = 4
 logger = log.get(__name__)
 
 
-async def keep_alive(database: Database, id: str) -> None:
+@dataclass(frozen=True)
+class Executor:
+    """This process among those of its site."""
+
+    id: str
+    silence: timedelta  # after which another one is dead
+
+
+async def keep_alive(database: Database, url: str, me: Executor) -> None:
     while True:
-        dead = await database.run(lambda tx: _beat(tx, id))
-        for other in dead:
-            await _take_over(other)
-            await database.run(lambda tx, other=other: _bury(tx, other))
-        await asyncio.sleep(BEAT_S)
+        for dead in await database.run(lambda tx: _beat(tx, me)):
+            try:
+                await _take_over(dead)
+                await uplink.take_from(url, dead)
+            except LOST as error:  # it stays unburied: the next beat finds it again
+                logger.warning("takeover interrupted", executor=dead, error=str(error))
+            else:
+                await database.run(lambda tx, dead=dead: _bury(tx, dead, me.silence))
+        await asyncio.sleep(me.silence.total_seconds() / BEATS_PER_SILENCE)
 
 
 async def _take_over(dead: str) -> None:
@@ -38,20 +51,20 @@ async def _take_over(dead: str) -> None:
         await DBOS.resume_workflows_async([workflow.workflow_id for workflow in pending])
 
 
-async def _beat(tx: Tx, id: str) -> list[str]:
+async def _beat(tx: Tx, me: Executor) -> list[str]:
     """Tell that we live; those who have not told for too long."""
     await tx.execute(
         """
         INSERT INTO executors (id, beat_at) VALUES ($1, $2)
         ON CONFLICT (id) DO UPDATE SET beat_at = excluded.beat_at
         """,
-        id,
+        me.id,
         tx.now,
     )
-    rows = await tx.fetch("SELECT id FROM executors WHERE beat_at < $1", tx.now - SILENCE)
+    rows = await tx.fetch("SELECT id FROM executors WHERE beat_at < $1", tx.now - me.silence)
     return [row["id"] for row in rows]
 
 
-async def _bury(tx: Tx, id: str) -> None:
-    await tx.execute("DELETE FROM executors WHERE id = $1 AND beat_at < $2", id, tx.now - SILENCE)
-    await downlink.forget_connections(tx, id)
+async def _bury(tx: Tx, id: str, silence: timedelta) -> None:
+    await tx.execute("DELETE FROM executors WHERE id = $1 AND beat_at < $2", id, tx.now - silence)
+    await presence.forget_connections(tx, id)

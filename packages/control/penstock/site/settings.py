@@ -22,6 +22,7 @@ class SiteSettings(Settings):
     join_advertise: str = ""  # what nodes dial, if it is not what we listen on
     link_advertise: str = ""
     task_deadline_s: float = Field(default=600.0, gt=0, le=86_400)
+    executor_silence_s: float = Field(default=20.0, ge=1, le=3600)  # longer is dead
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property

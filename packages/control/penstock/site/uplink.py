@@ -1,7 +1,8 @@
 """The site's end of the site link: orders down, reports up.
 
 Of several processes of a site, the one that holds the uplink's lock dials; when it dies,
-its database session ends, and the next one gets the lock.
+its database session ends, and the next one gets the lock. The session of one that hangs
+does not end by itself: who declares it dead ends it.
 """
 
 import asyncio
@@ -9,19 +10,20 @@ from typing import Final
 
 import asyncpg
 
-from penstock.kernel import db, log
+from penstock.kernel import log
 from penstock.kernel.db import LOST, Database, Tx
 from penstock.kernel.feed import Inbox, Outbox, Rejected
 from penstock.kernel.wakeups import Wakeups
 from penstock.site import reports
 from penstock.site.leases import service as leases
-from penstock.site.nodes import store as nodes
+from penstock.site.nodes import enrolment
 from penstock_contracts import VERSION
 from penstock_contracts.membership import Member
 from penstock_contracts.wire_pb2 import SiteDescribed, SiteOrder, SiteReport
 
 LOCK: Final = 0x55504C4B  # "UPLK"
 SOURCE: Final = "central"
+NAME_BYTES_MAX: Final = 63  # Postgres cuts longer names
 logger = log.get(__name__)
 
 
@@ -32,9 +34,7 @@ async def handle(tx: Tx, body: bytes) -> None:
             tx.correlation_id = order.allocation.correlation_id
             await leases.receive(tx, order.allocation)
         case "node_token":
-            token = order.node_token
-            expires_at = db.from_us(token.expires_at_us)
-            await nodes.add_token(tx, token.token_id, token.secret_sha256, expires_at)
+            await enrolment.permit(tx, order.node_token)
         case _:
             raise Rejected("this version does not know this kind of order")
 
@@ -44,11 +44,14 @@ async def describe(tx: Tx, join_address: str) -> None:
     reports.send(tx, SiteReport(site=described))
 
 
-async def keep(database: Database, wakeups: Wakeups, url: str, member: Member) -> None:
+async def keep(
+    database: Database, wakeups: Wakeups, url: str, executor: str, member: Member
+) -> None:
     """Ensures that one process of the site keeps a link to central, for ever."""
     while True:
         try:
-            connection = await asyncpg.connect(url)
+            named = {"application_name": _session(executor)}
+            connection = await asyncpg.connect(url, server_settings=named)
             try:
                 await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
                 await _dial_while(connection, database, wakeups, member)
@@ -57,6 +60,22 @@ async def keep(database: Database, wakeups: Wakeups, url: str, member: Member) -
         except LOST as error:
             logger.warning("uplink lock lost", error=str(error))
         await asyncio.sleep(0.5)
+
+
+async def take_from(url: str, executor: str) -> None:
+    """End the session by which an executor holds the uplink, or waits for it."""
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
+            _session(executor),
+        )
+    finally:
+        connection.terminate()
+
+
+def _session(executor: str) -> str:
+    return f"penstock uplink {executor}"[:NAME_BYTES_MAX]
 
 
 async def _dial_while(

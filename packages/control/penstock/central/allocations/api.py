@@ -51,6 +51,7 @@ class AllocationView(View):
     tenant: str
     project: str
     sku: str
+    sku_id: str
     shape: str
     family: str
     gpus: int
@@ -75,7 +76,8 @@ class AllocationView(View):
             id=a.id,
             tenant=a.tenant_id,
             project=a.project_id,
-            sku=a.sku_id,
+            sku=a.sku_name,
+            sku_id=a.sku_id,
             shape=a.shape,
             family=a.family,
             gpus=a.gpus,

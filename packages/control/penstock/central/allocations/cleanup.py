@@ -6,11 +6,13 @@ every step of the slot's policy, passed. A missing step is a failure. What is no
 proven stays claimed, and says why.
 """
 
+from collections.abc import Sequence
+
 from google.protobuf.message import DecodeError
 
 from penstock.central import fleet
 from penstock.central.allocations import store
-from penstock.central.allocations.model import Allocation
+from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.allocations.observation import locked
 from penstock.central.nodes import service as nodes
 from penstock.central.slots import service as slots
@@ -18,6 +20,7 @@ from penstock.central.slots.model import Slot
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
+from penstock.kernel.feed import Rejected
 from penstock.kernel.outgoing import Event
 from penstock_contracts import identity
 from penstock_contracts.identity import SignatureRejected
@@ -28,6 +31,8 @@ from penstock_contracts.wire_pb2 import CleanupProof, CleanupReported, Signed
 async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
     await fleet.lock(tx)
     allocation = await locked(tx, site_id, report.allocation_id)
+    if allocation.desired is not Desired.RELEASED:
+        raise Rejected(f"nobody asked for the release of {allocation.id}")
     held = await slots.held_by(tx, allocation.id)
     if report.revision != allocation.revision or not held:
         return  # answers a request that was replaced by a newer one, or was answered already
@@ -35,7 +40,7 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
     proofs = {slot_of(signed): signed for signed in report.proofs}
     for slot in held:
         signed = proofs.get(slot.id)
-        fault = "no proof came for it" if signed is None else check(signed, slot, node.public_key)
+        fault = missing(report) if signed is None else check(signed, slot, node.public_key)
         if signed is not None and not fault:
             await _free(tx, allocation, slot, signed)
         else:
@@ -43,6 +48,13 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
     fleet.touch(tx, allocation.node_id)
     if await store.finish_if_freed(tx, allocation.id):
         events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
+
+
+def missing(report: CleanupReported) -> str:
+    """Why a slot is blocked that no proof came for: in the node's own words, if it had any."""
+    if not report.reason:
+        return "no proof came for it"
+    return f"the node could not clean it: {report.reason[:200]}"
 
 
 def slot_of(signed: Signed) -> str:
@@ -65,13 +77,18 @@ def check(signed: Signed, slot: Slot, public_key: bytes) -> str:
         return f"its proof is for fence {proof.fence}, not {slot.fence}"
     if slot.cleanup_nonce is None or proof.nonce != slot.cleanup_nonce:
         return "its proof does not answer what was asked last"
-    results = {step.name: step for step in proof.steps}
-    for name in slot.cleanup_steps:
-        step = results.get(name)
-        if step is None:
+    return _shortcoming(proof, slot.cleanup_steps)
+
+
+def _shortcoming(proof: CleanupProof, required: Sequence[str]) -> str:
+    """The first required step that is missing or failed; a step told twice must pass twice."""
+    for name in required:
+        results = [step for step in proof.steps if step.name == name]
+        if not results:
             return f"step {name} is missing from its proof"
-        if not step.passed:
-            return f"step {name} failed: {step.detail[:200]}"
+        for step in results:
+            if not step.passed:
+                return f"step {name} failed: {step.detail[:200]}"
     return ""
 
 

@@ -64,6 +64,7 @@ class Allocation:
     tenant_id: TenantId
     project_id: ProjectId
     sku_id: SkuId
+    sku_name: str
     shape: Shape
     family: str
     gpus: int

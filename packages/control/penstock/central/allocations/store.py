@@ -21,7 +21,8 @@ from penstock_contracts.ids import (
 from penstock_contracts.wire_pb2 import Signed
 
 SELECT = """
-    SELECT a.*, held.slot_ids, held.blocked_reason FROM allocations a
+    SELECT a.*, k.name AS sku_name, held.slot_ids, held.blocked_reason
+    FROM allocations a JOIN skus k ON k.id = a.sku_id
     CROSS JOIN LATERAL (
         SELECT array_agg(c.slot_id ORDER BY s.kind, s.index, c.slot_id) AS slot_ids,
             coalesce(max(c.blocked_reason) FILTER (WHERE c.freed_at IS NULL), '') AS blocked_reason
@@ -35,6 +36,7 @@ def _allocation(row: asyncpg.Record) -> Allocation:
         tenant_id=TenantId(row["tenant_id"]),
         project_id=ProjectId(row["project_id"]),
         sku_id=SkuId(row["sku_id"]),
+        sku_name=row["sku_name"],
         shape=Shape(row["shape"]),
         family=row["family"],
         gpus=row["gpus"],

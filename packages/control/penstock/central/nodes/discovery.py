@@ -10,9 +10,9 @@ from google.protobuf import json_format
 from penstock.central import fleet
 from penstock.central.nodes import store
 from penstock.central.nodes.model import Node
-from penstock.central.sites import store as sites
+from penstock.central.sites import service as sites
 from penstock.central.slots import service as slots
-from penstock.kernel import audit, events
+from penstock.kernel import audit, authority, events
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.feed import Rejected
@@ -21,6 +21,7 @@ from penstock_contracts.ids import NodeId, SiteId
 from penstock_contracts.wire_pb2 import NodeEnrolled, NodePresence, Signed, TaskResult, Topology
 
 GPUS_MAX = 64
+NAME_LENGTH_MAX = 63
 
 
 async def node_of(tx: Tx, site_id: SiteId, id: str) -> Node:
@@ -34,6 +35,10 @@ async def node_of(tx: Tx, site_id: SiteId, id: str) -> Node:
 async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
     await fleet.lock(tx)
     id = NodeId.parse(report.node_id)
+    if not 1 <= len(report.name) <= NAME_LENGTH_MAX or not report.name.isprintable():
+        raise Rejected(f"a node's name has 1 to {NAME_LENGTH_MAX} printable characters")
+    if not authority.is_key(report.public_key):
+        raise Rejected(f"node {id} came without a P-256 key")
     if not await store.put(tx, id, site_id, report.name, report.public_key):
         raise Rejected(f"node {id} belongs to another site")
     fleet.touch(tx, id)
@@ -74,7 +79,7 @@ async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
     )
     fleet.touch(tx, node.id)
     events.emit(tx, "node.discovered", node.id, hardware=topology.hardware)
-    site = await sites.get(tx, site_id)
+    site = await sites.get(tx, SYSTEM, site_id)
     if site.auto_approve and all(check.passed for check in topology.readiness):
         await slots.approve_node(tx, SYSTEM, node.id, evidence="every readiness check passed")
 

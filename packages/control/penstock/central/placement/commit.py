@@ -128,6 +128,7 @@ def _allocation(tx: Tx, want: Want, plan: Plan) -> Allocation:
         tenant_id=want.project.tenant_id,
         project_id=want.project.id,
         sku_id=want.sku.id,
+        sku_name=want.sku.name,
         shape=want.sku.shape,
         family=want.sku.family,
         gpus=want.request.gpus,

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from prometheus_client import Histogram
+
 from penstock.central.allocations.model import Allocation
 from penstock.kernel import log
 from penstock.kernel.actor import Actor
@@ -16,6 +18,13 @@ logger = log.get(__name__)
 
 WAITING_MAX: Final = 2048
 BATCH_MAX: Final = 256
+WAIT_S_MAX: Final = 20.0
+BATCH: Final = Histogram(
+    "penstock_placement_batch_asks",
+    "Requests placed together",
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+)
+SECONDS: Final = Histogram("penstock_placement_seconds", "Time to decide and commit a batch")
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,14 @@ class Queue:
             self._waiting.put_nowait((ask, answer))
         except asyncio.QueueFull:
             raise Unavailable("too many requests wait to be placed; try again shortly") from None
-        outcome = await answer
+        try:
+            async with asyncio.timeout(WAIT_S_MAX):
+                outcome = await answer
+        except TimeoutError:
+            raise Unavailable(
+                "placement takes too long; what you asked for may still happen: "
+                "ask again with the same Idempotency-Key"
+            ) from None
         if isinstance(outcome, Problem):
             raise outcome
         return outcome
@@ -75,8 +91,10 @@ class Queue:
                 await self._place(batch)
 
     async def _place(self, batch: list[tuple[Ask, asyncio.Future[Outcome]]]) -> None:
+        BATCH.observe(len(batch))
         try:
-            outcomes = await self._commit([ask for ask, _ in batch])
+            with SECONDS.time():
+                outcomes = await self._commit([ask for ask, _ in batch])
         except Exception as error:
             logger.error("placement batch failed", exc_info=error)
             outcomes = [Unavailable("placement failed; what you asked for may not have happened")]

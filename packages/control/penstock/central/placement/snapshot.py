@@ -1,7 +1,7 @@
 """The solver's fleet, kept current from the change log. Read under the fleet's lock."""
 
 from penstock.central import fleet
-from penstock.central.nodes import store as nodes
+from penstock.central.nodes import service as nodes
 from penstock.central.nodes.model import Node, blocked
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.placement.queue import Ask
 from penstock.central.projects import service as projects
-from penstock.central.projects import store as project_store
-from penstock.central.projects.store import Project
-from penstock.central.sites import store as site_store
+from penstock.central.projects.model import Project
+from penstock.central.sites import service as site_service
 from penstock.central.sites.model import Site
-from penstock.central.skus import store as sku_store
-from penstock.central.skus.store import Sku
+from penstock.central.skus import service as sku_service
+from penstock.central.skus.model import Sku
+from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound, Problem
 from penstock.placement.model import Request
@@ -27,13 +27,13 @@ class Want:
 
 async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
     """By ask id: what each wants, or why it cannot want that."""
-    found_projects = await project_store.find(tx, [ask.project for ask in asks])
-    found_skus = await sku_store.find(tx, [ask.sku for ask in asks])
+    found_projects = await projects.find(tx, [ask.project for ask in asks])
+    found_skus = await sku_service.find(tx, [ask.sku for ask in asks])
     sites: dict[str, Site | Problem] = {}
     for ask in asks:
         if ask.site is not None and ask.site not in sites:
             try:
-                sites[ask.site] = await site_store.get(tx, ask.site)
+                sites[ask.site] = await site_service.get(tx, SYSTEM, ask.site)
             except NotFound as missing:
                 sites[ask.site] = missing
     wants: dict[str, Want | Problem] = {}

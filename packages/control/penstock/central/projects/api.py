@@ -5,7 +5,7 @@ from datetime import datetime
 from fastapi import APIRouter
 
 from penstock.central.projects import service
-from penstock.central.projects.store import Project
+from penstock.central.projects.model import Project
 from penstock.kernel.names import Name, Reference
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View

@@ -2,7 +2,7 @@
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.projects import store
-from penstock.central.projects.store import Project
+from penstock.central.projects.model import Project
 from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
@@ -25,7 +25,12 @@ async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Proj
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Project:
-    return pick(await store.find(tx, [reference]), actor, reference)
+    return pick(await find(tx, [reference]), actor, reference)
+
+
+async def find(tx: Tx, references: list[str]) -> list[Project]:
+    """By id or by name, whoever's they are: `pick` says which one an actor means."""
+    return await store.find(tx, references)
 
 
 def pick(found: list[Project], actor: Actor, reference: str) -> Project:

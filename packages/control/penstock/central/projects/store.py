@@ -1,23 +1,13 @@
 """All SQL that touches the projects table."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 import asyncpg
 
+from penstock.central.projects.model import Project
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
 from penstock_contracts.ids import ProjectId, TenantId
 
 COLUMNS = "id, tenant_id, name, created_at"
-
-
-@dataclass(frozen=True)
-class Project:
-    id: ProjectId
-    tenant_id: TenantId
-    name: str
-    created_at: datetime
 
 
 def _project(row: asyncpg.Record) -> Project:

@@ -10,7 +10,7 @@ from penstock.central.sites.model import Site, server_name
 from penstock.kernel import audit, db, events, feed
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Conflict
+from penstock.kernel.errors import Conflict, Forbidden
 from penstock_contracts import join
 from penstock_contracts.ids import SiteId, TokenId
 from penstock_contracts.join import JoinToken
@@ -65,6 +65,25 @@ async def describe(tx: Tx, id: SiteId, report: SiteDescribed) -> None:
         tx, id, join_address=report.join_address[:200], version=report.version[:50]
     )
     events.emit(tx, "site.described", id, version=report.version[:50])
+
+
+async def connected(tx: Tx, id: SiteId, session: str) -> None:
+    """Its link is up. Forbidden if it never enrolled, or was forgotten."""
+    site = await store.get(tx, id)
+    if site.public_key is None:
+        raise Forbidden("this site is not enrolled")
+    await store.connect(tx, id, session)
+    events.emit(tx, "site.connected", id, name=site.name)
+
+
+async def disconnected(tx: Tx, id: SiteId, session: str) -> None:
+    if await store.disconnect(tx, id, session):
+        events.emit(tx, "site.disconnected", id)
+
+
+async def forget_connections(tx: Tx, replica: str) -> None:
+    """Connections that died with the process that served them."""
+    await store.disconnect_all(tx, replica)
 
 
 async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> IssuedToken:

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import Field, field_validator
 
 from penstock.central.skus import service
-from penstock.central.skus.store import Sku
+from penstock.central.skus.model import Sku
 from penstock.kernel.names import Name
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View

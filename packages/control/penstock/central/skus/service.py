@@ -2,7 +2,7 @@
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.skus import store
-from penstock.central.skus.store import Sku
+from penstock.central.skus.model import Sku
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -26,10 +26,15 @@ async def create(tx: Tx, actor: Actor, sku: Sku) -> Sku:
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Sku:
     authorize(actor, "sku.view", Resource("sku"))
-    found = await store.find(tx, [reference])
+    found = await find(tx, [reference])
     if not found:
         raise NotFound("sku", reference)
     return found[0]
+
+
+async def find(tx: Tx, references: list[str]) -> list[Sku]:
+    """By id or by name. Everyone sees the catalog."""
+    return await store.find(tx, references)
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Sku]:

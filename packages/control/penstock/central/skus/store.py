@@ -1,30 +1,14 @@
 """All SQL that touches the skus table."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 import asyncpg
 
+from penstock.central.skus.model import Sku
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
 from penstock.placement.model import Shape
 from penstock_contracts.ids import SkuId
 
 COLUMNS = "id, name, shape, family, gpu_counts, price_micros_per_gpu_hour, currency, created_at"
-
-
-@dataclass(frozen=True)
-class Sku:
-    """What can be bought: a shape of one GPU family, in some sizes, at a price."""
-
-    id: SkuId
-    name: str
-    shape: Shape
-    family: str
-    gpu_counts: tuple[int, ...]
-    price_micros_per_gpu_hour: int
-    currency: str
-    created_at: datetime
 
 
 def _sku(row: asyncpg.Record) -> Sku:

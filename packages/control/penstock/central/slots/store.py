@@ -56,26 +56,21 @@ async def owner_of_gpus(tx: Tx, uuids: list[str]) -> dict[str, NodeId]:
 
 
 async def add(tx: Tx, slots: list[Slot]) -> None:
-    for slot in slots:
-        await tx.execute(
-            """
-            INSERT INTO slots (id, node_id, kind, index, gpu_uuid, pci_address, nvme_serial,
-                fabric_guid, numa_node, cpus, memory_mib, cleanup_steps)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-            """,
-            slot.id,
-            slot.node_id,
-            slot.kind,
-            slot.index,
-            slot.gpu_uuid,
-            slot.pci_address,
-            slot.nvme_serial,
-            slot.fabric_guid,
-            slot.numa_node,
-            slot.cpus,
-            slot.memory_mib,
-            list(slot.cleanup_steps),
-        )
+    await tx.connection.executemany(
+        """
+        INSERT INTO slots (id, node_id, kind, index, gpu_uuid, pci_address, nvme_serial,
+            fabric_guid, numa_node, cpus, memory_mib, cleanup_steps)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        """,
+        [
+            (
+                slot.id, slot.node_id, slot.kind, slot.index, slot.gpu_uuid, slot.pci_address,
+                slot.nvme_serial, slot.fabric_guid, slot.numa_node, slot.cpus, slot.memory_mib,
+                list(slot.cleanup_steps),
+            )
+            for slot in slots
+        ],
+    )  # fmt: skip
 
 
 async def approve(tx: Tx, ids: list[SlotId], by: str) -> None:

@@ -33,7 +33,7 @@ class UsageView(View):
             allocation=segment.allocation_id,
             tenant=segment.tenant_id,
             project=segment.project_id,
-            sku=segment.sku_id,
+            sku=segment.sku_name,
             gpus=segment.gpus,
             since=segment.since,
             to=segment.to,

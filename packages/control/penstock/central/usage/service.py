@@ -32,6 +32,7 @@ async def begin(tx: Tx, allocation: Allocation, at: datetime) -> None:
             allocation.tenant_id,
             allocation.project_id,
             allocation.sku_id,
+            allocation.sku_name,
             allocation.gpus,
             allocation.price_micros_per_gpu_hour,
             allocation.currency,

@@ -15,6 +15,7 @@ class Segment:
     tenant_id: TenantId
     project_id: ProjectId
     sku_id: SkuId
+    sku_name: str
     gpus: int
     price_micros_per_gpu_hour: int
     currency: str
@@ -65,9 +66,9 @@ async def page(
 ) -> list[Segment]:
     rows = await tx.fetch(
         """
-        SELECT allocation_id, tenant_id, project_id, sku_id, gpus, price_micros_per_gpu_hour,
-            currency, lower(during) AS since, upper(during) AS to
-        FROM usage_segments
+        SELECT allocation_id, tenant_id, project_id, sku_id, k.name AS sku_name, gpus,
+            u.price_micros_per_gpu_hour, u.currency, lower(during) AS since, upper(during) AS to
+        FROM usage_segments u JOIN skus k ON k.id = u.sku_id
         WHERE allocation_id > $3 AND ($1::text IS NULL OR allocation_id = $1)
             AND ($2::text IS NULL OR project_id = $2)
         ORDER BY allocation_id LIMIT $4

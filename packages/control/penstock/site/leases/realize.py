@@ -1,4 +1,4 @@
-"""The realize saga: provision → verify → announce.
+"""The realize saga: provision → announce.
 
 A lease is active when its node proved, signed, that the tenant has exactly the GPUs that
 were claimed for it.
@@ -10,7 +10,7 @@ from penstock.site.leases.saga import Saga, Step, StepFailed, Superseded
 from penstock.site.leases.store import Lease
 from penstock.site.tasks.service import NoAnswer, Tasks
 from penstock_contracts import wire_pb2 as wire
-from penstock_contracts.wire_pb2 import TaskResult
+from penstock_contracts.wire_pb2 import RuntimeUp
 
 NAME = "realize"
 UNDO_ATTEMPTS_MAX = 3
@@ -24,27 +24,25 @@ class Realize:
             NAME,
             (
                 Step(NAME, "provision", self.provision, self.unprovision),
-                Step(NAME, "verify", self.verify),
                 Step(NAME, "announce", self.announce),
             ),
             self.failed,
         )
 
     async def provision(self, lease: Lease) -> None:
-        """The node makes the runtime and hands it over."""
-        result = await self._provision(lease)
-        if result.status != wire.TASK_STATUS_DONE:
-            await self._database.run(lambda tx: _still_wanted(tx, lease))
-            raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
+        """The node makes the runtime and hands over exactly the GPUs that were claimed."""
 
-    async def _provision(self, lease: Lease) -> TaskResult:
         async def begin(tx: Tx) -> None:
             await _still_wanted(tx, lease)
             await service.report_step(tx, lease, NAME, "provision", wire.STEP_STATUS_STARTED)
 
-        return await self._tasks.perform(
+        result = await self._tasks.perform(
             hands.provision(lease.document), lease.id, begin, lease.document.correlation_id
         )
+        if result.status != wire.TASK_STATUS_DONE:
+            await self._database.run(lambda tx: _still_wanted(tx, lease))
+            raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
+        _verify(lease, result.runtime)
 
     async def unprovision(self, lease: Lease) -> None:
         """Whatever the node made for the lease is destroyed.
@@ -71,20 +69,12 @@ class Realize:
             reason = result.reason
         await self._report(lease, "unprovision", wire.STEP_STATUS_FAILED, reason)
 
-    async def verify(self, lease: Lease) -> None:
-        """What the node says it handed over is what was claimed, no more and no less."""
-        runtime = (await self._provision(lease)).runtime
-        claimed = hands.gpus(list(lease.document.slots))
-        if runtime.allocation_id != lease.id or set(runtime.gpu_uuids) != claimed:
-            raise StepFailed("the node handed over other GPUs than those that were claimed")
-
     async def announce(self, lease: Lease) -> None:
         """The lease is active, as of now, unless it is no longer wanted."""
 
         async def work(tx: Tx) -> None:
             await _still_wanted(tx, lease)
-            for step in ("provision", "verify"):
-                await service.report_step(tx, lease, NAME, step, wire.STEP_STATUS_DONE)
+            await service.report_step(tx, lease, NAME, "provision", wire.STEP_STATUS_DONE)
             await service.report_observed(tx, lease, wire.OBSERVED_ACTIVE)
             await service.report_step(tx, lease, NAME, "announce", wire.STEP_STATUS_DONE)
 
@@ -104,6 +94,13 @@ class Realize:
             lambda tx: service.report_step(tx, lease, NAME, step, status, detail),
             correlation_id=lease.document.correlation_id,
         )
+
+
+def _verify(lease: Lease, runtime: RuntimeUp) -> None:
+    """What the node says it handed over is what was claimed, no more and no less."""
+    claimed = hands.gpus(list(lease.document.slots))
+    if runtime.allocation_id != lease.id or set(runtime.gpu_uuids) != claimed:
+        raise StepFailed("the node handed over other GPUs than those that were claimed")
 
 
 async def _still_wanted(tx: Tx, lease: Lease) -> None:

@@ -1,4 +1,4 @@
-"""The release saga: stop → cleanup → prove.
+"""The release saga: stop → clean.
 
 It only goes forward: what fails is tried again. A node that is away is waited for. A node
 that answers but cannot clean leaves its slots blocked, and central says why.
@@ -26,10 +26,10 @@ class Release:
             NAME,
             (
                 Step(NAME, "stop", self.stop),
-                Step(NAME, "cleanup", self.cleanup),
-                Step(NAME, "prove", self.prove),
+                Step(NAME, "clean", self.clean),
             ),
             self.failed,
+            forward=True,
         )
 
     async def stop(self, lease: Lease) -> None:
@@ -41,19 +41,29 @@ class Release:
 
         await self._database.run(work, correlation_id=lease.document.correlation_id)
 
-    async def cleanup(self, lease: Lease) -> None:
-        """The node destroys the runtime and cleans every slot."""
-        result = await self._clean(lease)
+    async def clean(self, lease: Lease) -> None:
+        """The node destroys the runtime, cleans every slot, and proves it.
+
+        The proofs go to central, which alone decides what they are worth.
+        """
+        result = await self._ask(lease)
         if result.status != wire.TASK_STATUS_DONE:
             raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
 
-    async def _clean(self, lease: Lease) -> TaskResult:
-        """The last answer. Repeating this asks nothing twice: each attempt has its own task."""
+        async def work(tx: Tx) -> None:
+            await service.report_observed(tx, lease, wire.OBSERVED_RELEASED)
+            if await service.report_step(tx, lease, NAME, "clean", wire.STEP_STATUS_DONE):
+                service.report_cleanup(tx, lease, list(result.cleanup.proofs))
+
+        await self._database.run(work, correlation_id=lease.document.correlation_id)
+
+    async def _ask(self, lease: Lease) -> TaskResult:
+        """The node's last answer. Repeating this asks nothing twice: an attempt is a task."""
 
         async def begin(tx: Tx) -> None:
             if (await store.get(tx, lease.id)).revision != lease.revision:
                 raise Superseded
-            await service.report_step(tx, lease, NAME, "cleanup", wire.STEP_STATUS_STARTED)
+            await service.report_step(tx, lease, NAME, "clean", wire.STEP_STATUS_STARTED)
 
         attempt = failures = 0
         while True:
@@ -71,23 +81,12 @@ class Release:
             if result.status == wire.TASK_STATUS_DONE or failures == FAILURES_MAX:
                 return result
 
-    async def prove(self, lease: Lease) -> None:
-        """Hand the node's proofs to central, which alone decides what they are worth."""
-        result = await self._clean(lease)
-
-        async def work(tx: Tx) -> None:
-            await service.report_step(tx, lease, NAME, "cleanup", wire.STEP_STATUS_DONE)
-            await service.report_observed(tx, lease, wire.OBSERVED_RELEASED)
-            await service.report_step(tx, lease, NAME, "prove", wire.STEP_STATUS_DONE)
-            service.report_cleanup(tx, lease, list(result.cleanup.proofs))
-
-        await self._database.run(work, correlation_id=lease.document.correlation_id)
-
     async def failed(self, lease: Lease, reason: str) -> None:
         """No proof: central blocks the slots and says so."""
 
         async def work(tx: Tx) -> None:
-            await service.report_step(tx, lease, NAME, "cleanup", wire.STEP_STATUS_FAILED, reason)
-            service.report_cleanup(tx, lease, [])
+            failed = wire.STEP_STATUS_FAILED
+            if await service.report_step(tx, lease, NAME, "clean", failed, reason):
+                service.report_cleanup(tx, lease, [], reason)
 
         await self._database.run(work, correlation_id=lease.document.correlation_id)

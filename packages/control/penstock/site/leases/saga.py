@@ -1,15 +1,17 @@
 """Staged work: steps in order, each with an undo, killed or failed anywhere without harm.
 
 A step returns normally, or raises: Superseded if a newer document of the lease has
-arrived (its own workflow takes it from here), anything else if it failed. A saga whose
-step failed unwinds: the undo of that step and of those before it, in reverse. A step
-may run more than once, so each is idempotent; so is each undo.
+arrived (its own workflow takes it from here), StepFailed if it cannot be done, anything
+else if something broke. A saga whose step failed unwinds: the undo of that step and of
+those before it, in reverse. A saga that only goes forward tries a broken step again. A
+step may run more than once, so each is idempotent; so is each undo.
 
 The engine (DBOS) records the outcome of each step in the site's own database and, after
 a crash, goes on at the step that has none.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +25,8 @@ logger = log.get(__name__)
 
 DONE: Final = ""
 SUPERSEDED: Final = "superseded by a newer document"
+RETRY_S_MIN: Final = 0.1
+RETRY_S_MAX: Final = 30.0
 
 Effect = Callable[[Lease], Awaitable[None]]
 Failed = Callable[[Lease, str], Awaitable[None]]
@@ -59,12 +63,13 @@ class Saga:
     name: str
     steps: tuple[Step, ...]
     failed: Failed  # told once the saga is unwound
+    forward: bool = False  # what breaks is tried again, for as long as it takes
 
 
 async def run(saga: Saga, lease: Lease) -> str:
     """Run inside a workflow. Empty if every step is done, else why not."""
     for place, step in enumerate(saga.steps):
-        outcome = await DBOS.run_step_async({"name": step.name}, _do, step, lease)
+        outcome = await DBOS.run_step_async({"name": step.name}, _do, saga, step, lease)
         if outcome == DONE:
             continue
         if outcome != SUPERSEDED:
@@ -73,17 +78,21 @@ async def run(saga: Saga, lease: Lease) -> str:
     return DONE
 
 
-async def _do(step: Step, lease: Lease) -> str:
+async def _do(saga: Saga, step: Step, lease: Lease) -> str:
     """The outcome as text: an exception could not be recorded faithfully."""
-    try:
-        step.points["do.before"].hit()
-        await step.do(lease)
-        step.points["do.after"].hit()
-    except Superseded:
-        return SUPERSEDED
-    except Exception as error:
-        logger.warning("step failed", lease=lease.id, step=step.name, error=str(error))
-        return str(error) or type(error).__name__
+    async for _ in _attempts():
+        try:
+            step.points["do.before"].hit()
+            await step.do(lease)
+            step.points["do.after"].hit()
+        except Superseded:
+            return SUPERSEDED
+        except Exception as error:
+            logger.warning("step failed", lease=lease.id, step=step.name, error=str(error))
+            if isinstance(error, StepFailed) or not saga.forward:
+                return str(error) or type(error).__name__
+        else:
+            break
     return DONE
 
 
@@ -97,7 +106,7 @@ async def _unwind(saga: Saga, place: int, lease: Lease, reason: str) -> None:
 
 async def _undo(step: Step, undo: Effect, lease: Lease) -> None:
     """Undo, again if it is made to fail: what was begun must be taken back."""
-    while True:
+    async for _ in _attempts():
         try:
             step.points["undo.before"].hit()
             await undo(lease)
@@ -106,3 +115,12 @@ async def _undo(step: Step, undo: Effect, lease: Lease) -> None:
             logger.warning("undo failed", lease=lease.id, step=step.name, error=str(error))
         else:
             return
+
+
+async def _attempts() -> AsyncIterator[None]:
+    """One attempt after another, with a longer pause each time."""
+    pause_s = RETRY_S_MIN
+    while True:
+        yield
+        await asyncio.sleep(pause_s)
+        pause_s = min(pause_s * 2, RETRY_S_MAX)

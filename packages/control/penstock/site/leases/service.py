@@ -20,12 +20,12 @@ async def receive(tx: Tx, document: wire.DesiredAllocation) -> None:
 
 async def report_step(
     tx: Tx, lease: Lease, workflow: str, step: str, status: wire.StepStatus, detail: str = ""
-) -> None:
-    """Tell central how far the workflow is; each step and status once."""
+) -> bool:
+    """Tell central how far the workflow is, each step and status once; whether it was news."""
     name = wire.StepStatus.Name(status)
     at = await store.step(tx, lease, f"{workflow}.{step}", name)
     if at is None:
-        return
+        return False
     stepped = wire.ExecutionStepped(
         allocation_id=lease.id,
         revision=lease.revision,
@@ -37,6 +37,7 @@ async def report_step(
     )
     correlation_id = lease.document.correlation_id
     reports.send(tx, wire.SiteReport(correlation_id=correlation_id, stepped=stepped))
+    return True
 
 
 async def report_observed(tx: Tx, lease: Lease, observed: wire.Observed, reason: str = "") -> None:
@@ -59,7 +60,10 @@ async def report_observed(tx: Tx, lease: Lease, observed: wire.Observed, reason:
     reports.send(tx, wire.SiteReport(correlation_id=correlation_id, observed=seen))
 
 
-def report_cleanup(tx: Tx, lease: Lease, proofs: list[wire.Signed]) -> None:
-    cleanup = wire.CleanupReported(allocation_id=lease.id, revision=lease.revision, proofs=proofs)
+def report_cleanup(tx: Tx, lease: Lease, proofs: list[wire.Signed], reason: str = "") -> None:
+    """Hand the node's proofs to central; or say why there are none."""
+    cleanup = wire.CleanupReported(
+        allocation_id=lease.id, revision=lease.revision, proofs=proofs, reason=reason[:500]
+    )
     correlation_id = lease.document.correlation_id
     reports.send(tx, wire.SiteReport(correlation_id=correlation_id, cleanup=cleanup))

@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.kernel import authority
+from penstock.kernel import authority, db
 from penstock.kernel.authority import Authority
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Forbidden, Invalid
 from penstock.site import reports
 from penstock.site.nodes import store
-from penstock.site.nodes.store import Node
+from penstock.site.nodes.model import Node
 from penstock_contracts import identity, join
 from penstock_contracts.ids import NodeId
 from penstock_contracts.wire_pb2 import (
     Enrolment,
     EnrolRequest,
     NodeEnrolled,
+    NodeToken,
     RenewRequest,
     SiteReport,
 )
@@ -30,6 +31,12 @@ class Door:
     link_address: str
     server_name: str
     task_key: bytes
+
+
+async def permit(tx: Tx, token: NodeToken) -> None:
+    """Central's permission for one node to join."""
+    expires_at = db.from_us(token.expires_at_us)
+    await store.add_token(tx, token.token_id, token.secret_sha256, expires_at)
 
 
 async def enrol(tx: Tx, ca: Authority, door: Door, request: EnrolRequest) -> Enrolment:

@@ -1,19 +1,12 @@
 """All SQL that touches the nodes and node_tokens tables."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
 
 from penstock.kernel.db import Tx
+from penstock.site.nodes.model import Node
 from penstock_contracts.ids import NodeId
-
-
-@dataclass(frozen=True)
-class Node:
-    id: NodeId
-    name: str
-    public_key: bytes
 
 
 def _node(row: asyncpg.Record) -> Node:

@@ -10,7 +10,7 @@ from penstock.kernel import db, feed, wakeups
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Rejected
 from penstock.kernel.wakeups import Wakeups
-from penstock.site.nodes.store import Node
+from penstock.site.nodes.model import Node
 from penstock.site.tasks import store
 from penstock_contracts import identity
 from penstock_contracts.identity import PrivateKey

@@ -1,0 +1,310 @@
+"""Whatever is sent, the answer is a problem+json with a stable code, and nothing changed."""
+
+import json
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.local.postgres import EmbeddedPostgres
+from penstock_contracts.ids import AllocationId, Id, NodeId, ProjectId, SiteId, SlotId, TenantId
+
+from . import plane, stand_in_site
+from .conftest import catalog
+from .plane import Api, Central, Tenant
+
+pytestmark = pytest.mark.anyio
+
+LEASE = {"project": "main", "sku": "h100.slice", "gpus": 1}
+
+
+def absent(kind: type[Id]) -> str:
+    """An id of nothing, the same in every run."""
+    return f"{kind.prefix}_{'0' * 26}"
+
+
+@dataclass(frozen=True)
+class Bad:
+    """A request that must be refused with this status and code."""
+
+    status: int
+    code: str
+    method: str
+    path: str
+    body: Any = None
+    raw: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    caller: str = "admin"
+
+
+def lease(status: int, code: str, **changes: object) -> Bad:
+    return Bad(status, code, "POST", "/v1/allocations", {**LEASE, **changes})
+
+
+def raw(status: int, code: str, body: bytes, **headers: str) -> Bad:
+    typed = {"Content-Type": "application/json", **{k.replace("_", "-"): headers[k] for k in headers}}
+    return Bad(status, code, "POST", "/v1/projects", raw=body, headers=typed)
+
+
+def platform(path: str, **body: object) -> Bad:
+    return Bad(422, "invalid", "POST", path, body, caller="platform")
+
+
+def get(status: int, code: str, path: str, caller: str = "admin", **headers: str) -> Bad:
+    named = {name.replace("_", "-"): headers[name] for name in headers}
+    return Bad(status, code, "GET", path, headers=named, caller=caller)
+
+
+SKU = {
+    "name": "new", "shape": "gpu_slice", "family": "h100", "gpu_counts": [1],
+    "price_micros_per_gpu_hour": 1,
+}  # fmt: skip
+NAMES = ("", "UPPER", "with space", "-dash", "dash-", "a" * 64, "a\x00b", "a\n", "naïve", "a/b", "\u202e")
+
+CASES: dict[str, Bad] = {
+    "an unknown field": lease(422, "invalid", colour="red"),
+    "gpus as text": lease(422, "invalid", gpus="2"),
+    "gpus as truth": lease(422, "invalid", gpus=True),
+    "gpus as fraction": lease(422, "invalid", gpus=1.5),
+    "gpus as a list": lease(422, "invalid", gpus=[1]),
+    "no gpus": lease(422, "invalid", gpus=0),
+    "fewer than none": lease(422, "invalid", gpus=-1),
+    "a huge count": lease(422, "invalid", gpus=10**30),
+    "a count that the SKU lacks": lease(422, "impossible_count", gpus=3),
+    "an unknown SKU": lease(422, "unknown_sku", sku="h900"),
+    "an unknown site": lease(422, "unknown_site", site="nowhere"),
+    "an unknown project": lease(404, "not_found", project="nothing"),
+    "an absent project id": lease(404, "not_found", project=absent(ProjectId)),
+    "a project with NUL": lease(422, "invalid", project="a\x00"),
+    "a project with a line": lease(422, "invalid", project="main\n"),
+    "a project that is null": lease(422, "invalid", project=None),
+    "no body": Bad(422, "invalid", "POST", "/v1/allocations"),
+    "a list for a body": raw(422, "invalid", b"[1]"),
+    "text for a body": raw(422, "invalid", b'"name"'),
+    "null for a body": raw(422, "invalid", b"null"),
+    "broken JSON": raw(422, "invalid", b'{"name": '),
+    "not UTF-8": raw(400, "bad_request", b'{"name": "\xff\xfe"}'),
+    "too deep": raw(400, "bad_request", b"[" * 60_000),
+    "an integer of 50,000 digits": raw(400, "bad_request", b'{"name": ' + b"9" * 50_000 + b"}"),
+    "NaN": raw(422, "invalid", b'{"name": NaN}'),
+    "a lone surrogate": raw(422, "invalid", b'{"name": "\\ud800"}'),
+    "a lone surrogate for a field": raw(422, "invalid", b'{"name": "ok", "\\ud800": 1}'),
+    "a field named NUL": raw(422, "invalid", b'{"name": "ok", "\\u0000": 1}'),
+    "a wrong content type": raw(422, "invalid", b"name=x", Content_Type="text/plain"),
+    "a form": raw(422, "invalid", b"name=x", Content_Type="application/x-www-form-urlencoded"),
+    "too large": raw(413, "too_large", b'{"name": "' + b"x" * 70_000 + b'"}'),
+    "an empty key": raw(422, "invalid", b'{"name": "ok"}', Idempotency_Key=""),
+    "a key with a space": raw(422, "invalid", b'{"name": "ok"}', Idempotency_Key="a b"),
+    "a key of 201": raw(422, "invalid", b'{"name": "ok"}', Idempotency_Key="k" * 201),
+    "a bad key for a lease": Bad(
+        422, "invalid", "POST", "/v1/allocations", LEASE, headers={"Idempotency-Key": "a b"}
+    ),
+    "a name taken": Bad(409, "name_taken", "POST", "/v1/projects", {"name": "main"}),
+    "a tenant's name taken": Bad(
+        409, "name_taken", "POST", "/v1/tenants", {"name": "acme"}, caller="platform"
+    ),
+    "a site's name taken": Bad(
+        409, "name_taken", "POST", "/v1/sites", {"name": "site-a"}, caller="platform"
+    ),
+    "a SKU's name taken": Bad(
+        409, "name_taken", "POST", "/v1/skus", {**SKU, "name": "h100.slice"}, caller="platform"
+    ),
+    **{f"a project named {name!r}": raw(422, "invalid", json.dumps({"name": name}).encode())
+       for name in NAMES},
+    "a project for nobody": platform("/v1/projects", name="x"),
+    "a project for an absent tenant": Bad(
+        404, "not_found", "POST", "/v1/projects",
+        {"name": "x", "tenant": absent(TenantId)}, caller="platform",
+    ),
+    "a negative limit": platform("/v1/tenants", name="x", gpu_limit=-1),
+    "a limit beyond all": platform("/v1/tenants", name="x", gpu_limit=2**63),
+    "a SKU of no shape": platform("/v1/skus", **{**SKU, "shape": "sphere"}),
+    "a SKU with no counts": platform("/v1/skus", **{**SKU, "gpu_counts": []}),
+    "a SKU with a count twice": platform("/v1/skus", **{**SKU, "gpu_counts": [1, 1]}),
+    "a SKU with zero GPUs": platform("/v1/skus", **{**SKU, "gpu_counts": [0]}),
+    "a SKU below free": platform("/v1/skus", **{**SKU, "price_micros_per_gpu_hour": -1}),
+    "a SKU beyond price": platform("/v1/skus", **{**SKU, "price_micros_per_gpu_hour": 2**70}),
+    "a SKU in shells": platform("/v1/skus", **{**SKU, "currency": "shells"}),
+    "a key of no role": platform(f"/v1/tenants/{absent(TenantId)}/keys", name="x", role="god"),
+    "a platform key for a tenant": platform(
+        f"/v1/tenants/{absent(TenantId)}/keys", name="x", role="platform_admin"
+    ),
+    "no node tokens": platform(f"/v1/sites/{absent(SiteId)}/node-tokens", count=0),
+    "too many node tokens": platform(f"/v1/sites/{absent(SiteId)}/node-tokens", count=10_001),
+    "a drain reason with NUL": platform(f"/v1/nodes/{absent(NodeId)}/drain", reason="a\x00"),
+    "a drain reason too long": platform(f"/v1/nodes/{absent(NodeId)}/drain", reason="a" * 501),
+    **{
+        f"no such {path}": get(404, "not_found", path, caller="platform")
+        for path in (
+            f"/v1/allocations/{absent(AllocationId)}", "/v1/allocations/alloc_nope",
+            f"/v1/allocations/{absent(NodeId)}", f"/v1/allocations/{absent(AllocationId)}/timeline",
+            f"/v1/allocations/{absent(AllocationId)}/receipt", f"/v1/nodes/{absent(NodeId)}",
+            f"/v1/nodes/{absent(NodeId)}/slots", f"/v1/slots/{absent(SlotId)}", "/v1/sites/nowhere",
+            "/v1/skus/nothing", "/v1/projects/nothing", f"/v1/tenants/{absent(TenantId)}",
+            "/v1/allocations/%F0%9F%92%A9", "/v1/allocations/%FF%FE",
+            "/v1/allocations/" + "x" * 5000, "/v1/allocations/..%2F..%2Fetc",
+            "/v1/allocations/'%20OR%201=1--", "/v1/nothing", "/v2/allocations",
+            "/v1/nodes/%00", "/v1/slots/%00", "/v1/sites/%00", "/v1/nodes/%22", "/v1/nodes/%5C",
+        )
+    },
+    **{
+        f"NUL in {path}": get(422, "invalid", path, caller="platform")
+        for path in (
+            "/v1/allocations/%00", "/v1/skus/%00", "/v1/projects/%00", "/v1/tenants/%00",
+            "/v1/allocations?project=%00", "/v1/nodes?site=%00", "/v1/usage?allocation=%00",
+            "/v1/allocations?cursor=AA==",
+        )
+    },
+    "release of nothing": Bad(
+        404, "not_found", "POST", f"/v1/allocations/{absent(AllocationId)}/release"
+    ),
+    "a wrong method": Bad(405, "method_not_allowed", "DELETE", "/v1/projects"),
+    "an unknown parameter": get(422, "invalid", "/v1/allocations?colour=red"),
+    "an unknown parameter of a lease": Bad(
+        422, "invalid", "POST", "/v1/allocations?dry=1", LEASE
+    ),
+    "a cursor that is none": get(422, "invalid", "/v1/allocations?cursor=%21%21"),
+    "a cursor that is not ASCII": get(422, "invalid", "/v1/allocations?cursor=_____w=="),
+    "a cursor too long": get(422, "invalid", "/v1/allocations?cursor=" + "A" * 201),
+    "a page of none": get(422, "invalid", "/v1/allocations?limit=0"),
+    "a page of all": get(422, "invalid", "/v1/allocations?limit=501"),
+    "a page of many": get(422, "invalid", "/v1/allocations?limit=ten"),
+    "live as a banana": get(422, "invalid", "/v1/allocations?live=banana"),
+    "an event id that is none": get(422, "invalid", "/v1/events", Last_Event_ID="x"),
+    "a negative event id": get(422, "invalid", "/v1/events", Last_Event_ID="-1"),
+    "an event id beyond all": get(422, "invalid", "/v1/events", Last_Event_ID="9" * 19),
+    "an event id in other digits": get(422, "invalid", "/v1/events", Last_Event_ID="\u00b2"),
+    "an unknown parameter of events": get(422, "invalid", "/v1/events?after=1"),
+    "no token": get(401, "unauthenticated", "/v1/me", caller="nobody"),
+    "no token for a lease": Bad(
+        401, "unauthenticated", "POST", "/v1/allocations", LEASE, caller="nobody"
+    ),
+    **{
+        f"the token {token[:20]!r}": get(
+            401, "unauthenticated", "/v1/me", caller="nobody", Authorization=token
+        )
+        for token in (
+            "Bearer", "Bearer nope", "Basic YTpi", "bearer  x", "Bearer " + "x" * 300,
+            "Bearer \u00e9", f"Bearer {plane.TOKEN}x", f"Bearer {plane.TOKEN[:-1]}", plane.TOKEN,
+        )
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Stage:
+    central: Central
+    tenant: Tenant
+
+    def caller(self, name: str) -> Api:
+        if name == "platform":
+            return self.central.platform
+        if name == "nobody":
+            return self.central.caller(None)
+        return self.tenant.apis[name]
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    server: EmbeddedPostgres, templates: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Stage, None]:
+    """One central for all cases: since none may change anything, they cannot meet."""
+    folder: Path = tmp_path_factory.mktemp("bad-input")
+    url = server.create_database("bad_input", template=templates["central"])
+    async with plane.running(url, folder / "central") as central:
+        async with stand_in_site.connected(central, folder / "site", nodes=1):
+            await catalog(central)
+            yield Stage(central, await central.tenant("acme"))
+    server.drop_database("bad_input")
+
+
+async def census(central: Central) -> dict[str, int]:
+    """How many rows each table has, and where the logs stand."""
+    tables = await central.rows(
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1"
+    )
+    names = [row["tablename"] for row in tables if row["tablename"] != "schema_migrations"]
+    counts = {name: await central.value(f'SELECT count(*) FROM "{name}"') for name in names}
+    counts["heads"] = await central.value("SELECT sum(seq) FROM feed_heads")
+    return counts
+
+
+async def send(api: Api, bad: Bad) -> plane.Answer:
+    arguments: dict[str, Any] = {"headers": {k: v.encode() for k, v in bad.headers.items()}}
+    if bad.raw is not None:
+        arguments["content"] = bad.raw
+    elif bad.body is not None:
+        arguments["json"] = bad.body
+    return await api.send(bad.method, bad.path, **arguments)
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_it_is_refused_and_nothing_changed(stage: Stage, name: str) -> None:
+    bad = CASES[name]
+    before = await census(stage.central)
+    answer = await send(stage.caller(bad.caller), bad)
+    assert answer.status == bad.status, answer.raw
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json
+    assert (problem["code"], problem["status"]) == (bad.code, bad.status)
+    assert problem["type"] == f"urn:penstock:problem:{bad.code}"
+    assert problem["detail"]
+    assert problem["correlation_id"] == answer.headers["x-correlation-id"]
+    assert await census(stage.central) == before
+
+
+async def test_a_foreign_id_and_an_absent_one_are_answered_alike(stage: Stage) -> None:
+    """R18: no answer tells whether another tenant's thing exists."""
+    central, mine = stage.central, stage.tenant
+    theirs = await central.tenant("globex")
+    lease = await theirs.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+    node, slot = lease["node"], lease["slots"][0]
+    site = lease["site"]
+    for path, foreign, absent in (
+        ("/v1/allocations/{}", lease["id"], AllocationId.new()),
+        ("/v1/allocations/{}/timeline", lease["id"], AllocationId.new()),
+        ("/v1/allocations/{}/receipt", lease["id"], AllocationId.new()),
+        ("/v1/projects/{}", theirs.project, ProjectId.new()),
+        ("/v1/tenants/{}", theirs.id, TenantId.new()),
+        ("/v1/nodes/{}", node, NodeId.new()),
+        ("/v1/nodes/{}/slots", node, NodeId.new()),
+        ("/v1/slots/{}", slot, SlotId.new()),
+        ("/v1/sites/{}", site, SiteId.new()),
+        ("POST /v1/allocations/{}/release", lease["id"], AllocationId.new()),
+        ("POST /v1/nodes/{}/drain", node, NodeId.new()),
+        ("POST /v1/nodes/{}/undrain", node, NodeId.new()),
+        ("POST /v1/nodes/{}/approve", node, NodeId.new()),
+        ("POST /v1/slots/{}/approve", slot, SlotId.new()),
+        ("POST /v1/slots/{}/cleanup", slot, SlotId.new()),
+        ("POST /v1/sites/{}/token", site, SiteId.new()),
+    ):
+        method, _, where = path.rpartition(" ")
+        for api in (mine.admin, mine.viewer):
+            answers = [
+                await api.send(method or "GET", where.format(id)) for id in (foreign, absent)
+            ]
+            bodies = [
+                {**answer.json, "correlation_id": ""} for answer in answers
+            ]
+            bodies[0]["detail"] = bodies[0]["detail"].replace(foreign, absent)
+            assert answers[0].status == 404, path
+            assert bodies[0] == bodies[1], path
+    for body in ({"project": theirs.project}, {"project": str(ProjectId.new())}):
+        answer = await mine.member.post("/v1/allocations", **{**LEASE, **body})
+        assert (answer.status, answer.code) == (404, "not_found")
+        assert answer.json["detail"] == f"there is no project {body['project']!r}"
+    unseen = (await mine.admin.get("/v1/allocations", project=theirs.project)).items
+    assert unseen == []
+    assert (await theirs.viewer.get(f"/v1/allocations/{lease['id']}")).json["desired"] == "active"
+
+
+async def test_a_correlation_id_is_kept_if_it_is_plain_and_replaced_if_not(stage: Stage) -> None:
+    kept = await stage.tenant.viewer.send("GET", "/v1/me", headers={"X-Correlation-Id": "mine-1"})
+    assert kept.headers["x-correlation-id"] == "mine-1"
+    for odd in ("a b", "x" * 65, "\u00e9"):
+        headers = {"X-Correlation-Id": odd.encode()}
+        answer = await stage.tenant.viewer.send("GET", "/v1/me", headers=headers)
+        assert answer.status == 200
+        assert answer.headers["x-correlation-id"] not in (odd, "")

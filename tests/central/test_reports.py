@@ -1,0 +1,303 @@
+"""What a site may say, and what becomes of what it may not say."""
+
+from pathlib import Path
+
+import pytest
+
+from penstock_contracts import wire_pb2 as wire
+from penstock_contracts.identity import PrivateKey
+
+from . import stand_in_site
+from .plane import Central, Tenant
+from .stand_in_site import Node, StandInSite, fences, now_us
+
+pytestmark = pytest.mark.anyio
+
+HUGE = (1 << 63) - 1
+
+
+async def rejections(central: Central) -> list[str]:
+    rows = await central.rows("SELECT reason FROM feed_rejections ORDER BY source, seq")
+    return [row["reason"] for row in rows]
+
+
+async def lease(
+    site: StandInSite, tenant: Tenant, gpus: int = 1
+) -> tuple[str, wire.DesiredAllocation]:
+    made = await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=gpus)
+    return f"/v1/allocations/{made['id']}", await site.order(made)
+
+
+async def test_a_report_with_a_stale_fence_changes_nothing(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    path, order = await lease(site, tenant, gpus=2)
+    for spoiled in ([], fences(order)[:1], [_older(fence) for fence in fences(order)]):
+        seen = wire.AllocationObserved(
+            allocation_id=order.allocation_id,
+            revision=1,
+            observed=wire.OBSERVED_ACTIVE,
+            at_us=now_us(),
+            fences=spoiled,
+        )
+        await site.report(wire.SiteReport(observed=seen))
+        assert (await tenant.member.get(path)).json["observed"] == "nothing"
+    assert await central.value("SELECT count(*) FROM usage_segments") == 0
+
+
+def _older(fence: wire.SlotFence) -> wire.SlotFence:
+    return wire.SlotFence(slot_id=fence.slot_id, fence=fence.fence - 1)
+
+
+async def test_a_site_can_say_nothing_of_another_sites_things_and_its_feed_goes_on(
+    central: Central, site: StandInSite, tenant: Tenant, tmp_path: Path
+) -> None:
+    path, order = await lease(site, tenant)
+    node = site.nodes[order.node_id]
+    async with stand_in_site.connected(central, tmp_path / "other", "site-b") as other:
+        other.nodes[node.id] = node
+        await other.observe(order, wire.OBSERVED_ACTIVE)
+        await other.step(order, "realize", "provision")
+        await other.clean(order, [])
+        away = wire.NodePresence(node_id=node.id, connected=False, at_us=now_us())
+        await other.report(wire.SiteReport(presence=away))
+        await other.report(wire.SiteReport(topology=node.signed_topology()))
+        stolen = wire.NodeEnrolled(
+            node_id=node.id, name="mine-now", public_key=PrivateKey.generate().public()
+        )
+        await other.report(wire.SiteReport(enrolled=stolen))
+        reasons = await rejections(central)
+        assert len(reasons) == 6
+        assert all(other.id in reason or "another site" in reason for reason in reasons)
+        mine = await other.add(Node("b-n0"))
+        shown = (await central.platform.get(f"/v1/nodes/{mine.id}")).json
+        assert shown["posture"] == "fully_available", "the feed went on"
+    assert (await tenant.member.get(path)).json["observed"] == "nothing"
+    owner = (await central.platform.get(f"/v1/nodes/{node.id}")).json
+    assert (owner["site"], owner["connected"], owner["name"]) == (site.id, True, node.name)
+    assert await central.value("SELECT public_key FROM nodes WHERE id = $1", node.id) == (
+        node.key.public()
+    )
+
+
+def nonsense(order: wire.DesiredAllocation, node: Node) -> dict[str, bytes]:
+    """Reports that no honest site sends. Each must be set aside, never stop the feed."""
+    id = order.allocation_id
+    step = wire.ExecutionStepped(allocation_id=id, revision=1, step="s", at_us=now_us())
+    seen = wire.AllocationObserved(
+        allocation_id=id, revision=1, observed=wire.OBSERVED_ACTIVE, fences=fences(order)
+    )
+
+    def stepped(**changes: object) -> bytes:
+        changed = wire.ExecutionStepped()
+        changed.CopyFrom(step)
+        for name, value in changes.items():
+            setattr(changed, name, value)
+        return wire.SiteReport(stepped=changed).SerializeToString()
+
+    def observed(**changes: object) -> bytes:
+        changed = wire.AllocationObserved()
+        changed.CopyFrom(seen)
+        for name, value in changes.items():
+            setattr(changed, name, value)
+        return wire.SiteReport(observed=changed).SerializeToString()
+
+    def enrolled(**fields: object) -> bytes:
+        made = wire.NodeEnrolled(
+            node_id=Node("x").id, name="x", public_key=PrivateKey.generate().public()
+        )
+        for name, value in fields.items():
+            setattr(made, name, value)
+        return wire.SiteReport(enrolled=made).SerializeToString()
+
+    wide = node.topology()
+    wide.slots[0].numa_node = (1 << 32) - 1
+    other = Node("wide")
+    return {
+        "garbage": b"\xff\xfe\xfd",
+        "empty": b"",
+        "only a correlation id": wire.SiteReport(correlation_id="c").SerializeToString(),
+        "a step at no time": stepped(at_us=HUGE),
+        "a step before time": stepped(at_us=-HUGE),
+        "a step with NUL": stepped(detail="a\x00b"),
+        "a NUL correlation id": wire.SiteReport(
+            correlation_id="a\x00b", stepped=step
+        ).SerializeToString(),
+        "a revision never desired": stepped(revision=9),
+        "an old step with NUL": stepped(revision=0, detail="a\x00b"),
+        "an observation at no time": observed(at_us=HUGE),
+        "a state of another version": observed(observed=99),
+        "a reason with NUL": observed(at_us=now_us(), reason="\x00"),
+        "no allocation": stepped(allocation_id="alloc_nope"),
+        "an id with NUL": stepped(allocation_id="alloc_\x00"),
+        "a node id that is none": enrolled(node_id="../../etc"),
+        "a node name with NUL": enrolled(name="\x00"),
+        "a node name taken": enrolled(name=node.name),
+        "a node key taken": enrolled(public_key=node.key.public()),
+        "a node key that is none": enrolled(public_key=b"key"),
+        "presence of no node": wire.SiteReport(
+            presence=wire.NodePresence(node_id="node_nope", connected=True)
+        ).SerializeToString(),
+        "a topology of no node": wire.SiteReport(
+            topology=other.signed_topology(wide)
+        ).SerializeToString(),
+        "a topology that is none": wire.SiteReport(
+            topology=wire.Signed(payload=b"\xff", signature=b"")
+        ).SerializeToString(),
+        "a topology by another key": wire.SiteReport(
+            topology=node.signed_topology(key=PrivateKey.generate())
+        ).SerializeToString(),
+    }
+
+
+async def test_nonsense_is_set_aside_and_the_feed_goes_on(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    path, order = await lease(site, tenant)
+    node = site.nodes[order.node_id]
+    before = (await tenant.member.get(path)).json["states"]
+    for number, (name, body) in enumerate(nonsense(order, node).items(), start=1):
+        await site.send(body)
+        assert len(await rejections(central)) == number, name
+    after = (await tenant.member.get(path)).json["states"]
+    for which in ("desired", "observed", "execution"):
+        assert after[which]["state"] == before[which]["state"]
+    assert (await central.platform.get(f"/v1/nodes/{node.id}")).json["posture_reason"] == ""
+    assert await central.value("SELECT count(*) FROM nodes") == 1
+    await site.observe(order, wire.OBSERVED_ACTIVE)
+    assert (await tenant.member.get(path)).json["status"] == "active"
+    counted = {item["name"]: item["violations"] for item in (
+        await central.platform.get("/v1/invariants")
+    ).items}  # fmt: skip
+    assert counted["feed_rejections"] == len(nonsense(order, node)), "operators are told"
+
+
+async def test_nonsense_between_good_reports_of_one_batch_harms_neither(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    path, order = await lease(site, tenant)
+    good = wire.SiteReport(
+        observed=wire.AllocationObserved(
+            allocation_id=order.allocation_id, revision=1, observed=wire.OBSERVED_ACTIVE,
+            at_us=now_us(), fences=fences(order),
+        )
+    )  # fmt: skip
+    step = wire.SiteReport(
+        stepped=wire.ExecutionStepped(
+            allocation_id=order.allocation_id, revision=1, workflow="realize", step="verify",
+            status=wire.STEP_STATUS_DONE, at_us=now_us(),
+        )
+    )  # fmt: skip
+    bodies = list(nonsense(order, site.nodes[order.node_id]).values())
+    await site.send(step.SerializeToString(), *bodies, good.SerializeToString())
+    shown = (await tenant.member.get(path)).json
+    assert (shown["status"], shown["execution"]) == ("active", "realize.verify done")
+
+
+@pytest.mark.parametrize(
+    ("first", "late"),
+    [
+        (wire.OBSERVED_STOPPING, wire.OBSERVED_ACTIVE),
+        (wire.OBSERVED_RELEASED, wire.OBSERVED_STOPPING),
+        (wire.OBSERVED_RELEASED, wire.OBSERVED_ACTIVE),
+        (wire.OBSERVED_ACTIVE, wire.OBSERVED_ACTIVE),
+    ],
+)
+async def test_an_observation_that_comes_late_changes_nothing(
+    central: Central,
+    site: StandInSite,
+    tenant: Tenant,
+    first: "wire.Observed.ValueType",
+    late: "wire.Observed.ValueType",
+) -> None:
+    path, order = await lease(site, tenant)
+    await site.observe(order, first, at_us=2_000_000)
+    before = (await tenant.member.get(path)).json["states"]["observed"]
+    await site.observe(order, late, at_us=1_000_000)
+    after = (await tenant.member.get(path)).json["states"]["observed"]
+    assert (before["state"], before["at"]) == (after["state"], after["at"])
+    assert await rejections(central) == []
+    assert await central.violations() == {}
+
+
+async def test_a_late_step_of_an_older_revision_is_told_but_is_not_the_state(
+    site: StandInSite, tenant: Tenant
+) -> None:
+    path, order = await lease(site, tenant)
+    await tenant.member.made(f"{path}/release")
+    asked = await site.order(order.allocation_id, revision=2)
+    await site.step(asked, "release", "stop")
+    await site.step(order, "realize", "provision", revision=1)
+    assert (await tenant.member.get(path)).json["execution"] == "release.stop done"
+    steps = [
+        event["data"]["step"]
+        for event in (await tenant.member.get(f"{path}/timeline")).items
+        if event["type"] == "allocation.stepped"
+    ]
+    assert steps == ["stop", "provision"]
+
+
+async def test_a_gpu_that_two_nodes_report_promotes_nothing_and_faults_the_second(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    honest = next(iter(site.nodes.values()))
+    liar = Node("liar")
+    site.nodes[liar.id] = liar
+    await site.report(
+        wire.SiteReport(
+            enrolled=wire.NodeEnrolled(
+                node_id=liar.id, name=liar.name, public_key=liar.key.public()
+            )
+        ),
+        wire.SiteReport(presence=wire.NodePresence(node_id=liar.id, connected=True, at_us=1)),
+        wire.SiteReport(topology=liar.signed_topology(liar.topology(uuid_of=honest.name))),
+    )
+    shown = (await central.platform.get(f"/v1/nodes/{liar.id}")).json
+    assert shown["posture"] == "unavailable"
+    assert f"which is node {honest.id}'s" in shown["posture_reason"]
+    assert (await central.platform.get(f"/v1/nodes/{liar.id}/slots")).items == []
+    await central.platform.post(f"/v1/nodes/{liar.id}/approve")
+    assert (await central.platform.get(f"/v1/nodes/{liar.id}/slots")).items == []
+    assert (await central.platform.get(f"/v1/nodes/{honest.id}")).json["gpus_free"] == 8
+
+
+async def test_a_node_whose_gpus_changed_is_at_fault_until_they_are_back(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    node = next(iter(site.nodes.values()))
+    await site.report(
+        wire.SiteReport(topology=node.signed_topology(node.topology(uuid_of="swapped")))
+    )
+    shown = (await central.platform.get(f"/v1/nodes/{node.id}")).json
+    assert shown["posture"] == "unavailable"
+    assert "GPU 0 was GPU-site-a-n0-0, is now GPU-swapped-0" in shown["posture_reason"]
+    refused = await tenant.member.post("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+    assert refused.code == "sku_unavailable"
+    await site.report(wire.SiteReport(topology=node.signed_topology()))
+    await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+
+
+async def test_without_evidence_or_policy_slots_wait_for_an_operator(
+    central: Central, site: StandInSite, tmp_path: Path
+) -> None:
+    unready = Node("unready")
+    await site.add(unready)  # ready: approved by the site's policy
+    sick = Node("sick", family="l40s")
+    enrolled = wire.NodeEnrolled(node_id=sick.id, name=sick.name, public_key=sick.key.public())
+    await site.report(
+        wire.SiteReport(enrolled=enrolled),
+        wire.SiteReport(topology=sick.signed_topology(sick.topology(ready=False))),
+    )
+    states = [s["state"] for s in (await central.platform.get(f"/v1/nodes/{sick.id}/slots")).items]
+    assert states == ["proposed"] * 9
+    first = (await central.platform.get(f"/v1/nodes/{sick.id}/slots")).items[1]["id"]
+    assert (await central.platform.made(f"/v1/slots/{first}/approve"))["state"] == "approved"
+    await central.platform.made(f"/v1/nodes/{sick.id}/approve")
+    states = [s["state"] for s in (await central.platform.get(f"/v1/nodes/{sick.id}/slots")).items]
+    assert states == ["approved"] * 9
+    async with stand_in_site.connected(
+        central, tmp_path / "careful", "careful", auto_approve=False
+    ) as careful:
+        node = await careful.add(Node("c-n0"))
+        shown = (await central.platform.get(f"/v1/nodes/{node.id}")).json
+        assert (shown["posture"], shown["posture_reason"]) == ("unavailable", "no slot is approved")

@@ -1,0 +1,172 @@
+"""Every operation × every role. The OpenAPI document is the list; a row may not be missing."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+import pytest
+
+from penstock.central import app
+from penstock.local.postgres import EmbeddedPostgres
+
+from . import plane, stand_in_site
+from .conftest import catalog
+from .plane import Central, Json, Tenant
+
+pytestmark = pytest.mark.anyio
+
+ROLES = ("nobody", "stranger", "viewer", "member", "admin", "platform")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What each role is answered: the status, in the order of ROLES."""
+
+    expected: tuple[int, int, int, int, int, int]
+    body: Json | None = None
+
+
+# What is the tenant's own: a stranger is told that it does not exist.
+OWN = (401, 404, 200, 200, 200, 200)
+# A list shows each what is its own.
+LIST = (401, 200, 200, 200, 200, 200)
+# The platform's collections, and things in them.
+PLATFORM_LIST = (401, 403, 403, 403, 403, 200)
+PLATFORM_THING = (401, 404, 404, 404, 404, 200)
+
+TABLE: dict[str, Row] = {
+    "GET /v1/me": Row(LIST),
+    "GET /v1/tenants": Row(LIST),
+    "POST /v1/tenants": Row((401, 403, 403, 403, 403, 201), {"name": "new-tenant"}),
+    "GET /v1/tenants/{tenant}": Row(OWN),
+    "POST /v1/tenants/{tenant}/keys": Row(
+        (401, 404, 403, 403, 201, 201), {"name": "k", "role": "viewer"}
+    ),
+    "GET /v1/projects": Row(LIST),
+    "POST /v1/projects": Row(
+        (401, 404, 403, 403, 201, 201), {"name": "new-{role}", "tenant": "{tenant}"}
+    ),
+    "GET /v1/projects/{project}": Row(OWN),
+    "GET /v1/skus": Row(LIST),
+    "POST /v1/skus": Row(
+        (401, 403, 403, 403, 403, 201),
+        {"name": "new", "shape": "gpu_slice", "family": "h100", "gpu_counts": [1],
+         "price_micros_per_gpu_hour": 1},
+    ),
+    "GET /v1/skus/{sku}": Row(LIST),
+    "GET /v1/sites": Row(PLATFORM_LIST),
+    "POST /v1/sites": Row((401, 403, 403, 403, 403, 201), {"name": "new-site"}),
+    "GET /v1/sites/{site}": Row(PLATFORM_THING),
+    "POST /v1/sites/{site}/token": Row((401, 404, 404, 404, 404, 201)),
+    "POST /v1/sites/{site}/node-tokens": Row((401, 404, 404, 404, 404, 201), {"count": 1}),
+    "GET /v1/nodes": Row(PLATFORM_LIST),
+    "GET /v1/nodes/{node}": Row(PLATFORM_THING),
+    "GET /v1/nodes/{node}/slots": Row(PLATFORM_THING),
+    "POST /v1/nodes/{node}/drain": Row(PLATFORM_THING),
+    "POST /v1/nodes/{node}/undrain": Row(PLATFORM_THING),
+    "POST /v1/nodes/{node}/approve": Row(PLATFORM_THING),
+    "GET /v1/slots/{slot}": Row(PLATFORM_THING),
+    "POST /v1/slots/{slot}/approve": Row(PLATFORM_THING),
+    # The slot is claimed and nothing is blocked, so the platform's answer is a conflict.
+    "POST /v1/slots/{slot}/cleanup": Row((401, 404, 404, 404, 404, 409)),
+    "GET /v1/allocations": Row(LIST),
+    "POST /v1/allocations": Row(
+        (401, 404, 403, 201, 201, 201), {"project": "{project}", "sku": "h100.slice", "gpus": 1}
+    ),
+    "GET /v1/allocations/{allocation}": Row(OWN),
+    "GET /v1/allocations/{allocation}/timeline": Row(OWN),
+    "GET /v1/allocations/{allocation}/receipt": Row(OWN),
+    "POST /v1/allocations/{allocation}/release": Row((401, 404, 403, 202, 202, 202)),
+    "GET /v1/usage": Row(LIST),
+    "GET /v1/events": Row(LIST),
+    "GET /v1/invariants": Row(PLATFORM_LIST),
+}  # fmt: skip
+
+UNLISTED = {"GET /metrics": Row(PLATFORM_LIST)}  # served, but no part of the API
+
+
+@dataclass(frozen=True)
+class Stage:
+    central: Central
+    tenant: Tenant
+    stranger: Tenant
+    ids: dict[str, str]
+
+    async def ask(self, role: str, operation: str, body: Json | None) -> int:
+        api = {
+            "nobody": self.central.caller(None),
+            "stranger": self.stranger.admin,
+            "platform": self.central.platform,
+            **self.tenant.apis,
+        }[role]
+        method, _, path = operation.partition(" ")
+        filled = {key: self._fill(value, role) for key, value in (body or {}).items()} or None
+        url = path.format(**self.ids)
+        headers = api.headers
+        async with api.client.stream(method, url, json=filled, headers=headers) as response:
+            return response.status_code  # the events' stream has no end, so it is not read
+
+    def _fill(self, value: object, role: str) -> object:
+        return value.format(role=role, **self.ids) if isinstance(value, str) else value
+
+
+@pytest.fixture(scope="module")
+async def stage(
+    server: EmbeddedPostgres, templates: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Stage, None]:
+    folder = tmp_path_factory.mktemp("roles")
+    url = server.create_database("roles", template=templates["central"])
+    async with plane.running(url, folder / "central") as central:
+        async with stand_in_site.connected(central, folder / "site", nodes=2) as site:
+            await catalog(central)
+            tenant = await central.tenant("acme")
+            lease = await tenant.member.made(
+                "/v1/allocations", project="main", sku="h100.slice", gpus=1
+            )
+            ids = {
+                "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
+                "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
+                "allocation": lease["id"],
+            }  # fmt: skip
+            yield Stage(central, tenant, await central.tenant("stranger"), ids)
+    server.drop_database("roles")
+
+
+def operations() -> set[str]:
+    """Every operation of the API, its path parameters reduced to `{}`."""
+    paths: dict[str, dict[str, object]] = app.create().openapi()["paths"]
+    return {_bare(f"{verb.upper()} {path}") for path, verbs in paths.items() for verb in verbs}
+
+
+def _bare(operation: str) -> str:
+    parts = ("{}" if part.startswith("{") else part for part in operation.split("/"))
+    return "/".join(parts)
+
+
+def test_every_operation_has_a_row_and_every_row_an_operation() -> None:
+    assert operations() == {_bare(operation) for operation in TABLE}
+
+
+@pytest.mark.parametrize("operation", [*TABLE, *UNLISTED])
+async def test_each_role_is_answered_what_the_table_says(stage: Stage, operation: str) -> None:
+    """The lesser roles first: what they were refused must not have happened."""
+    row = {**TABLE, **UNLISTED}[operation]
+    before = await stage.central.value("SELECT count(*) FROM audit_entries")
+    changes = 0
+    for role, expected in zip(ROLES, row.expected, strict=True):
+        assert await stage.ask(role, operation, row.body) == expected, role
+        if expected in (401, 403, 404, 409):
+            now = await stage.central.value("SELECT count(*) FROM audit_entries")
+            assert now == before + changes, f"{role} was refused, and yet something changed"
+        now = await stage.central.value("SELECT count(*) FROM audit_entries")
+        changes = now - before
+
+
+async def test_a_lists_items_are_the_callers_own(stage: Stage) -> None:
+    stranger, viewer = stage.stranger.viewer, stage.tenant.viewer
+    assert [item["id"] for item in (await stranger.get("/v1/tenants")).items] == [stage.stranger.id]
+    assert [item["id"] for item in (await viewer.get("/v1/tenants")).items] == [stage.tenant.id]
+    assert (await stranger.get("/v1/allocations")).items == []
+    projects = {item["tenant"] for item in (await viewer.get("/v1/projects")).items}
+    assert projects == {stage.tenant.id}
+    everyone = {item["tenant"] for item in (await stage.central.platform.get("/v1/projects")).items}
+    assert {stage.tenant.id, stage.stranger.id} <= everyone

@@ -1,0 +1,75 @@
+"""One platform for each worker, used by test after test; a broken one is replaced."""
+
+import signal
+from collections.abc import Generator, Iterator
+from types import FrameType
+
+import pytest
+
+from .platform import Platform
+
+TEST_S_MAX = 120
+failed = pytest.StashKey[bool]()
+
+
+class Kept:
+    """The platform that the tests share."""
+
+    def __init__(self) -> None:
+        self._platform: Platform | None = None
+
+    def get(self) -> Platform:
+        if self._platform is None:
+            self._platform = Platform()
+            self._platform.start()
+        return self._platform
+
+    def drop(self) -> None:
+        if self._platform is not None:
+            self._platform.stop()
+            self._platform = None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    item.stash[failed] = item.stash.get(failed, False) or report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+def kept() -> Iterator[Kept]:
+    keeper = Kept()
+    yield keeper
+    keeper.drop()
+
+
+@pytest.fixture
+def platform(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Platform]:
+    """A platform on which nothing is under way, no lease is live and nothing is armed."""
+    try:
+        used = kept.get()
+        used.disarm_all()
+        used.settle()
+    except BaseException:
+        kept.drop()
+        raise
+    yield used
+    if request.node.stash.get(failed, False):
+        kept.drop()
+
+
+@pytest.fixture(autouse=True)
+def bounded() -> Iterator[None]:
+    """Ends a test that hangs."""
+
+    def give_up(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"the test took more than {TEST_S_MAX} s")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(TEST_S_MAX)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)

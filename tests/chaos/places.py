@@ -1,0 +1,41 @@
+"""Every failpoint of the platform, as the code itself declares them."""
+
+from datetime import timedelta
+from typing import Final, cast
+
+import penstock.central.placement.commit
+import penstock.site.leases.workflows
+import penstock_agent.executor
+import penstock_agent.journal
+from penstock.kernel.db import Database
+from penstock.kernel.wakeups import Wakeups
+from penstock.site.leases.realize import Realize
+from penstock.site.leases.release import Release
+from penstock.site.tasks.service import Tasks
+from penstock_contracts import failpoints
+from penstock_contracts.identity import PrivateKey
+
+DECLARING: Final = (
+    penstock.central.placement.commit,
+    penstock.site.leases.workflows,
+    penstock_agent.executor,
+    penstock_agent.journal,
+)
+# A saga declares the places of its steps when it is made. These are never run.
+_TASKS: Final = Tasks(
+    cast("Database", None), cast("Wakeups", None), PrivateKey.generate(), timedelta(seconds=1)
+)
+SAGAS: Final = {saga.name: saga for saga in (Realize(_TASKS).saga, Release(_TASKS).saga)}
+DECLARED: Final = sorted(failpoints.DECLARED)
+
+
+def steps(saga: str) -> list[str]:
+    """Every place where a step of the saga can be made to fail."""
+    return [
+        point for point in DECLARED if point.startswith(f"site.{saga}.") and ".undo." not in point
+    ]
+
+
+def failure_that_leads_to(undo: str) -> str:
+    """Where a step must fail so that it is undone."""
+    return f"{undo.rpartition('.undo.')[0]}.do.after"
