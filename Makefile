@@ -5,10 +5,11 @@ PYTHON ?= python3
 UV := .tools/bin/uv
 BIN := .venv/bin
 WORKSPACE := packages/contracts packages/client packages/agent packages/control
+BENCHMARKS := bench/lease.py
 MANIFESTS := pyproject.toml $(addsuffix /pyproject.toml,$(WORKSPACE))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench lock proto clean
+.PHONY: help setup run test check format bench lock proto openapi clean
 
 help: ## List what can be made
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +37,7 @@ check: setup ## Lint, types, layers, generated files
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python tools/protoc.py --check
+	$(BIN)/python tools/openapi.py --check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/basedpyright --level error
 
@@ -44,10 +46,13 @@ format: setup ## Format and fix what can be fixed
 	$(BIN)/ruff check --fix .
 
 bench: setup ## Run every benchmark
-	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file --json || exit 1; done
+	@for file in $(BENCHMARKS); do echo "== $$file"; $(BIN)/python $$file --json || exit 1; done
 
 proto: setup ## Compile the messages between the planes
 	$(BIN)/python tools/protoc.py
+
+openapi: setup ## Write down the API's description
+	$(BIN)/python tools/openapi.py
 
 lock: $(UV) ## Lock versions and hashes of all dependencies
 	$(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url \

@@ -88,7 +88,9 @@ def main() -> None:
         result: dict[str, float] = {"ready_s": round(platform.ready_s, 2)}
         result |= figures("alone", run(platform, arrivals, options.leases, 1))
         result |= figures("eight", run(platform, arrivals, options.leases, 8))
-        result["ratio_vs_polling_floor"] = round(result["alone_active_p99_ms"] / POLLING_FLOOR_MS, 4)
+        result["ratio_vs_polling_floor"] = round(
+            result["alone_active_p99_ms"] / POLLING_FLOOR_MS, 4
+        )
     if not options.json:
         for name, value in result.items():
             print(f"{name:30} {value}")

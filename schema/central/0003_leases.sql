@@ -31,7 +31,7 @@ CREATE TABLE allocations (
     created_at                timestamptz NOT NULL,
     created_by                text NOT NULL,
     correlation_id            text NOT NULL,
-    failed_reason             text NOT NULL DEFAULT '',  -- not empty: it never became active
+    failed_reason             text NOT NULL DEFAULT '',  -- not empty: its realization failed
     freed_at                  timestamptz,               -- every slot's cleanup is proven
     FOREIGN KEY (project_id, tenant_id) REFERENCES projects (id, tenant_id),
     UNIQUE (id, node_id)

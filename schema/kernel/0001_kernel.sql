@@ -128,7 +128,7 @@ CREATE FUNCTION audit_hash(
 -- transaction may append, but cannot read or change what others appended.
 CREATE FUNCTION append_outgoing(
     audit jsonb, happened jsonb, feeds text[], keys text[], bodies bytea[],
-    told text[], correlation text, now_at timestamptz) RETURNS void
+    told text[], now_at timestamptz) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     head record;
@@ -138,13 +138,14 @@ BEGIN
     IF jsonb_array_length(audit) > 0 THEN
         SELECT h.seq, h.hash INTO STRICT head FROM audit_head h FOR UPDATE;
         FOR item IN SELECT * FROM jsonb_to_recordset(audit) AS a (
-            tenant_id text, actor text, action text, subject text, detail jsonb, reason text)
+            tenant_id text, actor text, action text, subject text, detail jsonb, reason text,
+            correlation_id text)
         LOOP
             head.seq := head.seq + 1;
             head.hash := audit_hash(head.hash, head.seq, item.tenant_id, item.actor, item.action,
-                item.subject, item.detail, item.reason, correlation, now_at);
+                item.subject, item.detail, item.reason, item.correlation_id, now_at);
             INSERT INTO audit_entries VALUES (head.seq, item.tenant_id, item.actor, item.action,
-                item.subject, item.detail, item.reason, correlation, now_at, head.hash);
+                item.subject, item.detail, item.reason, item.correlation_id, now_at, head.hash);
         END LOOP;
         UPDATE audit_head SET seq = head.seq, hash = head.hash;
     END IF;
@@ -155,7 +156,7 @@ BEGIN
             RETURNING h.seq - jsonb_array_length(happened) AS before INTO head;
         INSERT INTO events (seq, id, tenant_id, type, subject, data, correlation_id, at)
             SELECT head.before + ord, e.value->>'id', e.value->>'tenant_id', e.value->>'type',
-                e.value->>'subject', e.value->'data', correlation, now_at
+                e.value->>'subject', e.value->'data', e.value->>'correlation_id', now_at
             FROM jsonb_array_elements(happened) WITH ORDINALITY AS e (value, ord);
         touched := concat_ws(',', touched, 'events');
     END IF;

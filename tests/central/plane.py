@@ -55,9 +55,12 @@ class Api:
     async def get(self, path: str, **parameters: Any) -> Answer:
         return await self.send("GET", path, params=parameters or None)
 
-    async def post(self, path: str, key: str | None = None, **body: object) -> Answer:
-        headers = {} if key is None else {"Idempotency-Key": key}
-        return await self.send("POST", path, json=body or None, headers=headers)
+    async def post(self, path: str, **body: object) -> Answer:
+        return await self.send("POST", path, json=body or None)
+
+    async def post_once(self, key: str, path: str, **body: object) -> Answer:
+        """With an Idempotency-Key."""
+        return await self.send("POST", path, json=body, headers={"Idempotency-Key": key})
 
     async def made(self, path: str, **body: object) -> Json:
         answer = await self.post(path, **body)

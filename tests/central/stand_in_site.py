@@ -182,7 +182,7 @@ class StandInSite:
     async def observe(
         self,
         order: wire.DesiredAllocation,
-        observed: "wire.Observed.ValueType",
+        observed: "wire.Observed",
         *,
         at_us: int | None = None,
         reason: str = "",
@@ -230,9 +230,7 @@ class StandInSite:
 
 async def joined(central: Central, folder: Path, name: str, **body: object) -> Member:
     """Announce a site and join as it, with a real token."""
-    made = await central.platform.made(
-        "/v1/sites", **{"name": name, "auto_approve": True, **body}
-    )
+    made = await central.platform.made("/v1/sites", **{"name": name, "auto_approve": True, **body})
     token = await central.platform.made(f"/v1/sites/{made['id']}/token")
     return await membership.join(folder, JoinToken.decode(token["token"]), name, with_ca=True)
 

@@ -44,7 +44,10 @@ def lease(status: int, code: str, **changes: object) -> Bad:
 
 
 def raw(status: int, code: str, body: bytes, **headers: str) -> Bad:
-    typed = {"Content-Type": "application/json", **{k.replace("_", "-"): headers[k] for k in headers}}
+    typed = {
+        "Content-Type": "application/json",
+        **{k.replace("_", "-"): headers[k] for k in headers},
+    }
     return Bad(status, code, "POST", "/v1/projects", raw=body, headers=typed)
 
 
@@ -61,7 +64,19 @@ SKU = {
     "name": "new", "shape": "gpu_slice", "family": "h100", "gpu_counts": [1],
     "price_micros_per_gpu_hour": 1,
 }  # fmt: skip
-NAMES = ("", "UPPER", "with space", "-dash", "dash-", "a" * 64, "a\x00b", "a\n", "naïve", "a/b", "\u202e")
+NAMES = (
+    "",
+    "UPPER",
+    "with space",
+    "-dash",
+    "dash-",
+    "a" * 64,
+    "a\x00b",
+    "a\n",
+    "naïve",
+    "a/b",
+    "\u202e",
+)
 
 CASES: dict[str, Bad] = {
     "an unknown field": lease(422, "invalid", colour="red"),
@@ -146,13 +161,14 @@ CASES: dict[str, Bad] = {
             "/v1/allocations/%F0%9F%92%A9", "/v1/allocations/%FF%FE",
             "/v1/allocations/" + "x" * 5000, "/v1/allocations/..%2F..%2Fetc",
             "/v1/allocations/'%20OR%201=1--", "/v1/nothing", "/v2/allocations",
-            "/v1/nodes/%00", "/v1/slots/%00", "/v1/sites/%00", "/v1/nodes/%22", "/v1/nodes/%5C",
+            "/v1/nodes/%22", "/v1/nodes/%5C",
         )
     },
     **{
         f"NUL in {path}": get(422, "invalid", path, caller="platform")
         for path in (
             "/v1/allocations/%00", "/v1/skus/%00", "/v1/projects/%00", "/v1/tenants/%00",
+            "/v1/nodes/%00", "/v1/slots/%00", "/v1/sites/%00",
             "/v1/allocations?project=%00", "/v1/nodes?site=%00", "/v1/usage?allocation=%00",
             "/v1/allocations?cursor=AA==",
         )
@@ -213,10 +229,12 @@ async def stage(
     """One central for all cases: since none may change anything, they cannot meet."""
     folder: Path = tmp_path_factory.mktemp("bad-input")
     url = server.create_database("bad_input", template=templates["central"])
-    async with plane.running(url, folder / "central") as central:
-        async with stand_in_site.connected(central, folder / "site", nodes=1):
-            await catalog(central)
-            yield Stage(central, await central.tenant("acme"))
+    async with (
+        plane.running(url, folder / "central") as central,
+        stand_in_site.connected(central, folder / "site", nodes=1),
+    ):
+        await catalog(central)
+        yield Stage(central, await central.tenant("acme"))
     server.drop_database("bad_input")
 
 
@@ -285,9 +303,7 @@ async def test_a_foreign_id_and_an_absent_one_are_answered_alike(stage: Stage) -
             answers = [
                 await api.send(method or "GET", where.format(id)) for id in (foreign, absent)
             ]
-            bodies = [
-                {**answer.json, "correlation_id": ""} for answer in answers
-            ]
+            bodies = [{**answer.json, "correlation_id": ""} for answer in answers]
             bodies[0]["detail"] = bodies[0]["detail"].replace(foreign, absent)
             assert answers[0].status == 404, path
             assert bodies[0] == bodies[1], path

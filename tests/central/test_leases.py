@@ -17,7 +17,11 @@ async def test_a_lease_lives_by_what_its_site_reports(
     lease = await member.made("/v1/allocations", project="main", sku="h100.slice", gpus=2)
     path = f"/v1/allocations/{lease['id']}"
     assert lease["status"] == "placed"
-    assert (lease["desired"], lease["observed"], lease["execution"]) == ("active", "nothing", "idle")
+    assert (lease["desired"], lease["observed"], lease["execution"]) == (
+        "active",
+        "nothing",
+        "idle",
+    )
     assert len(lease["slots"]) == 2
 
     order = await site.order(lease)
@@ -156,20 +160,18 @@ async def test_a_node_that_left_takes_nothing_new(
     assert (shown["posture"], shown["connected"]) == ("unavailable", False)
 
 
-async def test_a_key_answers_once_and_a_refusal_frees_it(
-    site: StandInSite, tenant: Tenant
-) -> None:
+async def test_a_key_answers_once_and_a_refusal_frees_it(site: StandInSite, tenant: Tenant) -> None:
     ask = {"project": "main", "sku": "h100.slice", "gpus": 1}
-    first = await tenant.member.post("/v1/allocations", key="k1", **ask)
-    again = await tenant.member.post("/v1/allocations", key="k1", **ask)
+    first = await tenant.member.post_once("k1", "/v1/allocations", **ask)
+    again = await tenant.member.post_once("k1", "/v1/allocations", **ask)
     assert first.json["id"] == again.json["id"]
     assert again.headers["idempotency-replayed"] == "true"
-    changed = await tenant.member.post("/v1/allocations", key="k1", **{**ask, "gpus": 2})
+    changed = await tenant.member.post_once("k1", "/v1/allocations", **{**ask, "gpus": 2})
     assert (changed.status, changed.code) == (409, "idempotency_key_reused")
-    refused = await tenant.member.post("/v1/allocations", key="k2", **{**ask, "gpus": 3})
+    refused = await tenant.member.post_once("k2", "/v1/allocations", **{**ask, "gpus": 3})
     assert refused.code == "impossible_count"
     await tenant.member.made("/v1/allocations", **ask)
-    free_again = await tenant.member.post("/v1/allocations", key="k2", **ask)
+    free_again = await tenant.member.post_once("k2", "/v1/allocations", **ask)
     assert free_again.status == 201
-    other = await tenant.admin.post("/v1/allocations", key="k1", **ask)
+    other = await tenant.admin.post_once("k1", "/v1/allocations", **ask)
     assert other.json["id"] != first.json["id"], "a key belongs to its caller"

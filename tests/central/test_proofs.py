@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import asyncpg
 import pytest
 
 from penstock_contracts import wire_pb2 as wire
@@ -81,9 +82,7 @@ SPOILED: dict[str, tuple[Spoil, str]] = {
 
 async def released(site: StandInSite, tenant: Tenant, gpus: int = 1) -> wire.DesiredAllocation:
     """A lease that was active and is to be released."""
-    lease = await tenant.member.made(
-        "/v1/allocations", project="main", sku="h100.slice", gpus=gpus
-    )
+    lease = await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=gpus)
     await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE)
     await tenant.member.made(f"/v1/allocations/{lease['id']}/release")
     order = await site.order(lease, revision=2)
@@ -108,7 +107,8 @@ async def test_a_proof_with_anything_wrong_frees_nothing_and_says_why(
         assert (stuck["state"], stuck["allocation"]) == ("cleanup_blocked", order.allocation_id)
         assert reason.replace("not 1", f"not {order_fence}") in stuck["reason"], name
         shown = (await tenant.member.get(f"/v1/allocations/{order.allocation_id}")).json
-        assert (shown["status"], shown["reason"]) == ("cleanup_blocked", stuck["reason"])
+        assert shown["status"] == "cleanup_blocked"
+        assert stuck["reason"] in shown["reason"]
         posture = (await central.platform.get(f"/v1/nodes/{node.id}")).json
         assert posture["posture"] == "cleanup_blocked"
         assert await central.value("SELECT count(*) FROM cleanup_proofs") == number
@@ -189,8 +189,6 @@ async def test_the_database_itself_frees_nothing_without_a_proof(
     central: Central, site: StandInSite, tenant: Tenant
 ) -> None:
     """The last wall: even central's own role cannot."""
-    import asyncpg
-
     order = await released(site, tenant)
     with pytest.raises(asyncpg.ForeignKeyViolationError):
         await central.execute("UPDATE claims SET freed_at = now()")

@@ -172,6 +172,26 @@ async def test_nonsense_is_set_aside_and_the_feed_goes_on(
     assert counted["feed_rejections"] == len(nonsense(order, node)), "operators are told"
 
 
+async def test_numbers_that_no_host_has_are_set_aside_and_the_feed_goes_on(
+    central: Central, site: StandInSite
+) -> None:
+    odd = await site.add(Node("odd", family="l40s"))
+    for number, (field, value) in enumerate(
+        (("numa_node", (1 << 32) - 1), ("cpus", 1 << 31), ("memory_mib", (1 << 64) - 1)), start=1
+    ):
+        wide = Node(f"wide-{field}", family="l40s")
+        topology = wide.topology()
+        setattr(topology.slots[0], field, value)
+        enrolled = wire.NodeEnrolled(node_id=wide.id, name=wide.name, public_key=wide.key.public())
+        await site.report(
+            wire.SiteReport(enrolled=enrolled),
+            wire.SiteReport(topology=wide.signed_topology(topology)),
+        )
+        assert len(await rejections(central)) == number, field
+        assert (await central.platform.get(f"/v1/nodes/{wide.id}/slots")).items == []
+    assert (await central.platform.get(f"/v1/nodes/{odd.id}")).json["gpus_free"] == 8
+
+
 async def test_nonsense_between_good_reports_of_one_batch_harms_neither(
     central: Central, site: StandInSite, tenant: Tenant
 ) -> None:
@@ -207,8 +227,8 @@ async def test_an_observation_that_comes_late_changes_nothing(
     central: Central,
     site: StandInSite,
     tenant: Tenant,
-    first: "wire.Observed.ValueType",
-    late: "wire.Observed.ValueType",
+    first: "wire.Observed",
+    late: "wire.Observed",
 ) -> None:
     path, order = await lease(site, tenant)
     await site.observe(order, first, at_us=2_000_000)
@@ -280,8 +300,6 @@ async def test_a_node_whose_gpus_changed_is_at_fault_until_they_are_back(
 async def test_without_evidence_or_policy_slots_wait_for_an_operator(
     central: Central, site: StandInSite, tmp_path: Path
 ) -> None:
-    unready = Node("unready")
-    await site.add(unready)  # ready: approved by the site's policy
     sick = Node("sick", family="l40s")
     enrolled = wire.NodeEnrolled(node_id=sick.id, name=sick.name, public_key=sick.key.public())
     await site.report(

@@ -115,19 +115,21 @@ async def stage(
 ) -> AsyncGenerator[Stage, None]:
     folder = tmp_path_factory.mktemp("roles")
     url = server.create_database("roles", template=templates["central"])
-    async with plane.running(url, folder / "central") as central:
-        async with stand_in_site.connected(central, folder / "site", nodes=2) as site:
-            await catalog(central)
-            tenant = await central.tenant("acme")
-            lease = await tenant.member.made(
-                "/v1/allocations", project="main", sku="h100.slice", gpus=1
-            )
-            ids = {
-                "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
-                "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
-                "allocation": lease["id"],
-            }  # fmt: skip
-            yield Stage(central, tenant, await central.tenant("stranger"), ids)
+    async with (
+        plane.running(url, folder / "central") as central,
+        stand_in_site.connected(central, folder / "site", nodes=2) as site,
+    ):
+        await catalog(central)
+        tenant = await central.tenant("acme")
+        lease = await tenant.member.made(
+            "/v1/allocations", project="main", sku="h100.slice", gpus=1
+        )
+        ids = {
+            "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
+            "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
+            "allocation": lease["id"],
+        }  # fmt: skip
+        yield Stage(central, tenant, await central.tenant("stranger"), ids)
     server.drop_database("roles")
 
 

@@ -111,8 +111,9 @@ def test_cost_is_integer_and_splitting_time_never_adds_to_it(
     def cost(length_us: int) -> int:
         since = datetime(2026, 1, 1, tzinfo=UTC)
         segment = Segment(
-            AllocationId("a"), TenantId("t"), ProjectId("p"), SkuId("s"), gpus, price, "USD",
-            since, since + timedelta(microseconds=length_us),
+            allocation_id=AllocationId("a"), tenant_id=TenantId("t"), project_id=ProjectId("p"),
+            sku_id=SkuId("s"), sku_name="s", gpus=gpus, price_micros_per_gpu_hour=price,
+            currency="USD", since=since, to=since + timedelta(microseconds=length_us),
         )  # fmt: skip
         return service.cost_micros(segment, since)
 

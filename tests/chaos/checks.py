@@ -100,11 +100,13 @@ def assert_answers_agree(platform: Platform, id: str) -> None:
 
 
 def assert_nothing_is_violated(platform: Platform) -> None:
+    for url in (platform.central_url, platform.site_url):
+        rejected = watching.rows(url, "SELECT source, seq, reason FROM feed_rejections")
+        assert rejected == [], rejected
     checked = platform.client.invariants()["items"]
     assert checked
-    assert [one for one in checked if one["violations"]] == []
-    for url in (platform.central_url, platform.site_url):
-        assert watching.rows(url, "SELECT source, seq, reason FROM feed_rejections") == []
+    violated = {one["name"]: one["violations"] for one in checked if one["violations"]}
+    assert violated == {}, violated
 
 
 def _sqlite(platform: Platform, name: str, sql: str) -> list[tuple[object, ...]]:

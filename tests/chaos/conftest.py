@@ -8,7 +8,7 @@ import pytest
 
 from .platform import Platform
 
-TEST_S_MAX = 120
+TEST_S_MAX = 240
 failed = pytest.StashKey[bool]()
 
 
@@ -58,6 +58,8 @@ def platform(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Platform]:
         raise
     yield used
     if request.node.stash.get(failed, False):
+        for program in (used.central, used.site, used.agent):
+            print(f"{program.child.name} wrote last:\n{program.last_words()}")
         kept.drop()
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Final
 
 from penstock.local import ports
@@ -59,7 +59,7 @@ class Forwarder:
 
 
 @contextlib.contextmanager
-def listening(target: int) -> Iterator[Forwarder]:
+def listening(target: int) -> Generator[Forwarder]:
     with socket.create_server((ports.LOOPBACK, 0)) as listener:
         forwarder = Forwarder(listener, target)
         threading.Thread(target=forwarder.serve, daemon=True).start()

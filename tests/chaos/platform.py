@@ -31,7 +31,11 @@ Fault = Mapping[str, object]
 
 
 class Platform:
-    def __init__(self, site_environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        site_environment: Mapping[str, str] | None = None,
+        central_environment: Mapping[str, str] | None = None,
+    ) -> None:
         within = MEMORY if MEMORY.is_dir() else None
         self.data = Path(tempfile.mkdtemp(prefix="penstock-chaos-", dir=within))
         self.data.chmod(0o711)
@@ -40,6 +44,7 @@ class Platform:
         self.postgres = EmbeddedPostgres(self.data / "postgres", SETTINGS)
         self.central_up = threading.Event()
         self._site_environment = dict(site_environment or {})
+        self._central_environment = dict(central_environment or {})
         self._started: list[Program] = []
 
     # ------------------------------------------------------------- start, stop
@@ -51,6 +56,7 @@ class Platform:
         self.ports = memory.settle_ports(Memory(PROFILE.name), api_port)
         api, token = f"http://{ports.address(api_port)}", folder.admin_token(self.data)
         central = children.central(self.data, self.postgres.url("central"), api_port, self.ports)
+        central = replace(central, environment={**central.environment, **self._central_environment})
         site = children.site(self.data, self.postgres.url("site"), self.ports)
         site = replace(site, environment={**site.environment, **self._site_environment})
         self.central, self.site = self.program(central), self.program(site)

@@ -1,5 +1,6 @@
 """Two executors of one site: when one hangs or dies, the other takes its work over."""
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -37,6 +38,33 @@ class Pair:
         )
         return str(id)
 
+    def until_one_is_frozen(self) -> str:
+        """The executor that stopped; the kernel tells."""
+        stopped = os.waitid(os.P_ALL, 0, os.WSTOPPED)
+        assert stopped is not None
+        return next(id for id, one in self.programs.items() if one.process.pid == stopped.si_pid)
+
+    def until_done_by_another(self, workflow: str, lease: str, frozen: str) -> None:
+        self.platform.until_site(
+            "SELECT 1 FROM dbos.workflow_status WHERE workflow_uuid LIKE %s"
+            " AND status = 'SUCCESS' AND executor_id <> %s",
+            f"{workflow}:{lease}:%",
+            frozen,
+        )
+
+    def assert_lives(self, id: str) -> None:
+        """It beats again, after whatever happened to it."""
+        self.platform.until_site("SELECT 1 FROM executors WHERE id = %s", id)
+        assert self.programs[id].running
+
+    def holder_of_uplink(self) -> str:
+        (session,) = self.platform.until_site(
+            "SELECT application_name FROM pg_stat_activity JOIN pg_locks USING (pid)"
+            " WHERE locktype = 'advisory' AND granted AND application_name LIKE %s",
+            "penstock uplink %",
+        )
+        return str(session).rpartition(" ")[2]
+
     def other(self, id: str) -> str:
         return next(one for one in self.programs if one != id)
 
@@ -51,7 +79,7 @@ def pair() -> Iterator[Pair]:
         platform = Platform(
             {
                 "PENSTOCK_SITE_EXECUTOR": "site-1",
-                "PENSTOCK_SITE_EXECUTOR_SILENCE_S": "3",
+                "PENSTOCK_SITE_EXECUTOR_SILENCE_S": "2",
                 "PENSTOCK_SITE_LINK_LISTEN": ports.address(ours["site-1"]),
                 "PENSTOCK_SITE_LINK_ADVERTISE": door.address,
             }
@@ -78,23 +106,75 @@ def second_executor(platform: Platform, link_port: int) -> Child:
     return replace(usual, name="second-site", environment=environment)
 
 
-def test_a_frozen_executors_lease_is_taken_over_and_ends_once(pair: Pair) -> None:
+@pytest.mark.parametrize(
+    "point",
+    [
+        "site.realize.provision.do.before",
+        "site.realize.announce.do.after",  # done, but nobody knows it
+        "site.release.clean.do.before",
+        "site.release.clean.do.after",
+    ],
+)
+def test_what_a_frozen_executor_did_is_taken_over_and_ends_once(pair: Pair, point: str) -> None:
     platform = pair.platform
-    platform.restart_agent(delay_ms=1000)
+    platform.disarm_all()
+    platform.settle()
+    platform.arm(point, "stop")
     id = platform.lease()
-    platform.until_site(UNDER_WAY, id, "provision:%")
-    frozen = pair.owner(f"realize:{id}")
-    pair.programs[frozen].freeze()
+    if ".release." in point:
+        platform.until_active(id)
+        platform.release(id)
+    frozen = pair.until_one_is_frozen()
+    assert platform.hit(point)
     began = time.monotonic()
     pair.lead_to(pair.other(frozen))
-    platform.until_active(id)
+    pair.until_done_by_another(point.split(".")[1], id, frozen)
     assert time.monotonic() - began < TAKEOVER_S_MAX
-
     pair.programs[frozen].thaw()  # it goes on where it was, and finds that it is done
+    if ".realize." in point:
+        platform.until_active(id)
+        platform.release(id)
+    platform.until_freed(id)
+    pair.assert_lives(frozen)
+    checks.assert_released(platform, id)
+    assert_done_once(platform, id)
+
+
+def test_an_executor_that_wakes_up_beside_its_heir_does_no_harm(pair: Pair) -> None:
+    """Both wait for the same task of the node, and both go on when it is answered."""
+    platform = pair.platform
+    platform.disarm_all()
+    platform.restart_agent(delay_ms=1500)
+    platform.arm("site.realize.provision.do.before", "stop")
+    id = platform.lease()
+    frozen = pair.until_one_is_frozen()
+    pair.lead_to(pair.other(frozen))
+    platform.until_site(UNDER_WAY, id, "provision:%")  # its heir has asked the node
+    pair.programs[frozen].thaw()
+    platform.until_active(id)
     platform.release(id)
     platform.until_freed(id)
-    platform.until_site("SELECT 1 FROM executors WHERE id = %s", frozen)
-    assert pair.programs[frozen].running
+    pair.assert_lives(frozen)
+    checks.assert_released(platform, id)
+    assert_done_once(platform, id)
+    platform.restart_agent()
+
+
+def test_a_frozen_executors_uplink_is_taken_over(pair: Pair) -> None:
+    """Orders come and reports go through the other one, while the first still hangs."""
+    platform = pair.platform
+    frozen = pair.holder_of_uplink()
+    pair.programs[frozen].freeze()
+    pair.lead_to(pair.other(frozen))
+    began = time.monotonic()
+    id = platform.lease()
+    platform.until_active(id)
+    assert time.monotonic() - began < TAKEOVER_S_MAX
+    assert pair.holder_of_uplink() == pair.other(frozen)
+    pair.programs[frozen].thaw()
+    platform.release(id)
+    platform.until_freed(id)
+    pair.assert_lives(frozen)
     checks.assert_released(platform, id)
     assert_done_once(platform, id)
 
@@ -115,6 +195,7 @@ def test_a_dead_executors_release_is_taken_over(pair: Pair) -> None:
     checks.assert_released(platform, id)
     assert_done_once(platform, id)
     pair.programs[dead].start()
+    platform.restart_agent()
 
 
 def assert_done_once(platform: Platform, id: str) -> None:

@@ -8,7 +8,7 @@ import psycopg
 
 from penstock.kernel.outgoing import CHANNEL
 
-WAIT_S_MAX: Final = 45.0
+WAIT_S_MAX: Final = 90.0
 RECONNECT_S: Final = 0.2
 # Not every row that a test waits for tells of itself (a cursor that moved, say).
 LOOK_AGAIN_S: Final = 1.0

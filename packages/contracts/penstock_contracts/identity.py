@@ -34,7 +34,7 @@ class PrivateKey:
     def load_or_generate(cls, path: Path) -> "PrivateKey":
         """Read the key at `path`; make it first, readable by its owner alone, if absent."""
         if not path.exists():
-            files.write_private(path, cls.generate().pem())
+            files.write_private_once(path, cls.generate().pem())
         return cls.from_pem(path.read_bytes())
 
     @classmethod
@@ -90,10 +90,11 @@ def spiffe(kind: str, id: str) -> str:
 
 @dataclass(frozen=True)
 class Peer:
-    """Who a certificate names."""
+    """Who a certificate names, and with which key."""
 
     kind: str
     id: str
+    public_key: bytes = b""
 
 
 def peer_of(certificate: x509.Certificate) -> Peer:
@@ -106,4 +107,7 @@ def peer_of(certificate: x509.Certificate) -> Peer:
     parts = rest.split("/")
     if scheme != "spiffe" or len(parts) != 3 or parts[0] != TRUST_DOMAIN:
         raise ValueError("the certificate's URI name is not one of this platform")
-    return Peer(kind=parts[1], id=parts[2])
+    key = certificate.public_key()
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise ValueError("the certificate's key is not an elliptic-curve key")
+    return Peer(kind=parts[1], id=parts[2], public_key=public_der(key))

@@ -98,13 +98,20 @@ async def run(stream: Stream, outbox: Outbox, inbox: Inbox) -> None:
         raise ProtocolViolated("the first frame must be a hello")
     received: asyncio.Queue[Entry] = asyncio.Queue(WINDOW)
     writing = asyncio.Lock()
+    tasks = [
+        asyncio.create_task(_send(stream, writing, outbox, first.hello.cursor)),
+        asyncio.create_task(_receive(stream, outbox, received)),
+        asyncio.create_task(_apply(stream, writing, inbox, received)),
+    ]
+    # Not a TaskGroup: that forgets a cancellation if one of its tasks fails at the same moment.
     try:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_send(stream, writing, outbox, first.hello.cursor))
-            group.create_task(_receive(stream, outbox, received))
-            group.create_task(_apply(stream, writing, inbox, received))
-    except BaseExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _send(stream: Stream, writing: asyncio.Lock, outbox: Outbox, sent: int) -> None:

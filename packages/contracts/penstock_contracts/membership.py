@@ -99,7 +99,7 @@ class Member:
                 await asyncio.sleep(wait.total_seconds())
             try:
                 await self.renew()
-            except (grpc.aio.AioRpcError, OSError):
+            except (grpc.aio.AioRpcError, OSError, JoinRefused):
                 await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
                 delay_s = min(delay_s * 2, 60.0)
             else:

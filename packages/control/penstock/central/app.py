@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -59,7 +60,9 @@ async def serve(settings: CentralSettings) -> None:
         token = _read_token(settings.bootstrap_token_file)
         await database.run(lambda tx: keys.ensure_bootstrap(tx, token))
     await database.run(lambda tx: site_service.forget_connections(tx, settings.replica))
-    root = authority.load_or_create_root(settings.data)
+    root = authority.load_or_create_root(
+        settings.data, timedelta(seconds=settings.certificate_life_s)
+    )
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()

@@ -17,7 +17,7 @@ LOCK: Final = 0x464C4545  # "FLEE"
 
 async def lock(tx: Tx) -> None:
     """Held until the transaction ends. Take it before any row of the fleet."""
-    await tx.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+    await tx.lock(LOCK)
 
 
 def touch(tx: Tx, node_id: NodeId) -> None:

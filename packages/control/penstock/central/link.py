@@ -1,7 +1,6 @@
 """Central's end of the site link: join, and the two feeds of a connected site."""
 
 from contextlib import AbstractAsyncContextManager
-from functools import partial
 
 from penstock.central import reports
 from penstock.central.settings import CentralSettings
@@ -60,7 +59,7 @@ class SiteLinks:
     async def _serve(self, peer: Peer, stream: rpc.ServerStream) -> None:
         site_id = SiteId.parse(peer.id)
         session = f"{self._settings.replica}:{EventId.new()}"
-        await self._database.run(partial(sites.connected, id=site_id, session=session))
+        await self._database.run(lambda tx: sites.connected(tx, site_id, peer.public_key, session))
         feed = sites.orders(site_id)
 
         async def handle(tx: Tx, body: bytes) -> None:
@@ -71,5 +70,5 @@ class SiteLinks:
                 await link.run(stream, outbox, Inbox(self._database, feed, handle))
         finally:
             await self._database.run(
-                partial(sites.disconnected, id=site_id, session=session), patient=False
+                lambda tx: sites.disconnected(tx, site_id, session), patient=False
             )

@@ -1,6 +1,7 @@
 """Reports from a site, each to the noun it is about."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from google.protobuf.message import Message
 
@@ -17,7 +18,7 @@ async def handle(tx: Tx, site_id: SiteId, body: bytes) -> None:
     """Apply one report; Rejected if it cannot be from this site."""
     report = SiteReport.FromString(body)
     refuse_unstorable(report)
-    tx.correlation_id = report.correlation_id[:64] or tx.correlation_id
+    tx.correlation_id = report.correlation_id[:64]
     try:
         await _dispatch(tx, site_id, report)
     except InvalidId as error:
@@ -27,7 +28,8 @@ async def handle(tx: Tx, site_id: SiteId, body: bytes) -> None:
 def refuse_unstorable(message: Message) -> None:
     """PostgreSQL has no NUL in text: refuse it here, not at the end of a whole batch."""
     for field, value in message.ListFields():
-        for one in value if isinstance(value, Sequence) else (value,):
+        several = cast("Sequence[object]", value) if field.is_repeated else (value,)
+        for one in several:
             if isinstance(one, Message):
                 refuse_unstorable(one)
             elif isinstance(one, str) and "\x00" in one:

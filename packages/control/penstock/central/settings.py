@@ -21,6 +21,7 @@ class CentralSettings(Settings):
     join_advertise: str = ""  # what sites dial, if it is not what we listen on
     link_advertise: str = ""
     bootstrap_token_file: Path | None = None
+    certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property

@@ -17,9 +17,16 @@ def record(
     **detail: object,
 ) -> None:
     """Written, and chained to the entry before it, with the transaction."""
-    tx.outgoing.audit.append(
-        AuditEntry(actor.name, action, subject, tenant_id or actor.tenant_id, detail, reason)
+    entry = AuditEntry(
+        actor=actor.name,
+        action=action,
+        subject=subject,
+        tenant_id=tenant_id or actor.tenant_id,
+        detail=detail,
+        reason=reason,
+        correlation_id=tx.correlation_id,
     )
+    tx.outgoing.audit.append(entry)
 
 
 async def broken_at(tx: Tx) -> int | None:

@@ -29,6 +29,7 @@ SKEW: Final = timedelta(minutes=1)
 class Authority:
     key: PrivateKey = field(repr=False)
     certificate: x509.Certificate
+    leaf_life: timedelta = LEAF_LIFE
 
     @property
     def pem(self) -> str:
@@ -39,13 +40,13 @@ class Authority:
         return self.certificate.public_bytes(serialization.Encoding.DER)
 
     def issue(
-        self, csr_der: bytes, uri: str, *, dns: str | None = None, life: timedelta = LEAF_LIFE
+        self, csr_der: bytes, uri: str, *, dns: str | None = None, life: timedelta | None = None
     ) -> x509.Certificate:
         """A leaf for the key that signed the request. Its name is ours to give, not theirs."""
         names: list[x509.GeneralName] = [x509.UniformResourceIdentifier(uri)]
         if dns:
             names.append(x509.DNSName(dns))
-        builder = self._builder(csr_key(csr_der), uri, life)
+        builder = self._builder(csr_key(csr_der), uri, life or self.leaf_life)
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
         usages = [ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]
@@ -69,25 +70,25 @@ class Authority:
     def _builder(
         self, key: ec.EllipticCurvePublicKey, name: str, life: timedelta
     ) -> x509.CertificateBuilder:
-        now = datetime.now(UTC)
+        begin = datetime.now(UTC) - min(SKEW, life / 4)
         return (
             x509.CertificateBuilder()
             .subject_name(common_name(name))
             .issuer_name(self.certificate.subject)
             .public_key(key)
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - SKEW)
-            .not_valid_after(now - SKEW + life)
+            .not_valid_before(begin)
+            .not_valid_after(begin + life)
         )
 
 
-def load_or_create_root(folder: Path) -> Authority:
+def load_or_create_root(folder: Path, leaf_life: timedelta = LEAF_LIFE) -> Authority:
     """The platform's root, made on first use and kept, readable by its owner alone."""
     key = PrivateKey.load_or_generate(folder / "ca-key.pem")
     path = folder / "ca.pem"
     if not path.exists():
-        files.write_private(path, to_pem(_self_signed(key)).encode())
-    return Authority(key, x509.load_pem_x509_certificate(path.read_bytes()))
+        files.write_private_once(path, to_pem(_self_signed(key)).encode())
+    return Authority(key, x509.load_pem_x509_certificate(path.read_bytes()), leaf_life)
 
 
 def csr_key(csr_der: bytes) -> ec.EllipticCurvePublicKey:

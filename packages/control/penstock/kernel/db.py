@@ -37,7 +37,9 @@ LOST: Final = (
     asyncpg.CannotConnectNowError,
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
+    asyncpg.IdleInTransactionSessionTimeoutError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what a session that dies between two queries looks like
     asyncpg.TooManyConnectionsError,
     ConnectionError,
     OSError,
@@ -56,6 +58,14 @@ class Tx:
     now: datetime
     correlation_id: str
     outgoing: Outgoing = field(default_factory=Outgoing)
+    clock: Callable[[], datetime] | None = None
+
+    async def lock(self, key: int) -> None:
+        """Wait for an advisory lock, held to the end. What is done under it is done from now
+        on, not since the transaction began: so times are in the order of the lock."""
+        sql = "SELECT clock_timestamp() FROM (SELECT pg_advisory_xact_lock($1)) AS locked"
+        locked_at: datetime = await self.fetchval(sql, key)
+        self.now = self.clock() if self.clock else locked_at
 
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         return await self.connection.fetch(sql, *args)
@@ -97,9 +107,11 @@ class Database:
             now = await connection.fetchval(
                 "SELECT now() FROM set_config('app.tenant', $1, true)", tenant or ""
             )
-            tx = Tx(connection, self._clock() if self._clock else now, correlation_id)
+            if self._clock is not None:
+                now = self._clock()
+            tx = Tx(connection, now, correlation_id, clock=self._clock)
             yield tx
-            await flush(connection, tx.outgoing, tx.now, correlation_id)
+            await flush(connection, tx.outgoing, tx.now)
 
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         """One statement as the system, a transaction by itself: a single round trip."""

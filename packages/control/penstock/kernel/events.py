@@ -46,7 +46,8 @@ def emit(
     tx: Tx, type: str, subject: str, *, tenant_id: TenantId | None = None, **data: object
 ) -> None:
     """Append a fact (`noun.participle`) to the log with this transaction."""
-    tx.outgoing.events.append(outgoing.Event(type, subject, tenant_id, data))
+    event = outgoing.Event(type, subject, tenant_id, data, tx.correlation_id)
+    tx.outgoing.events.append(event)
 
 
 async def read(

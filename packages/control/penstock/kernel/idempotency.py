@@ -76,6 +76,12 @@ async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
             code="idempotency_key_reused",
             suggestion="use a new key for a new request",
         )
+    if not row["response"]:
+        raise Conflict(
+            "this request was answered, and its answer held a secret that is shown only once",
+            code="answer_shown_once",
+            suggestion="ask for a new one, with a new key",
+        )
     replay = {"Idempotency-Replayed": "true"}
     answer = Response(
         bytes(row["response"]), row["status"], headers=replay, media_type="application/json"
@@ -83,8 +89,9 @@ async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
     return Claim(actor.name, key, answer)
 
 
-async def record(tx: Tx, claim: Claim, response: Response) -> None:
-    await record_answer(tx, claim, response.status_code, bytes(response.body))
+async def record(tx: Tx, claim: Claim, response: Response, *, secret: bool = False) -> None:
+    body = b"" if secret else bytes(response.body)
+    await record_answer(tx, claim, response.status_code, body)
 
 
 async def record_answer(tx: Tx, claim: Claim, status: int, body: bytes) -> None:

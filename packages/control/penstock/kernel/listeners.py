@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+import asyncpg
 import grpc
 import grpc.aio
 from cryptography import x509
@@ -20,6 +21,7 @@ from penstock.kernel.authority import Authority
 from penstock.kernel.errors import Conflict, Forbidden, Invalid, Problem, Unauthenticated
 from penstock_contracts import identity, link, rpc
 from penstock_contracts.identity import Peer, PrivateKey
+from penstock_contracts.ids import InvalidId
 from penstock_contracts.wire_pb2 import Enrolment
 
 logger = log.get(__name__)
@@ -120,9 +122,8 @@ class Links:
         self._current[peer.id] = task
         try:
             await task
-        except Problem as refusal:
-            code = STATUS.get(type(refusal), grpc.StatusCode.PERMISSION_DENIED)
-            await context.abort(code, str(refusal))
+        except (Problem, InvalidId) as refusal:
+            await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refusal))
         except asyncio.CancelledError:
             task.cancel()
             if not context.cancelled():
@@ -167,3 +168,8 @@ async def answer(context: rpc.ServerContext, work: Awaitable[Enrolment]) -> Enro
     except Problem as refusal:
         code = STATUS.get(type(refusal), grpc.StatusCode.INTERNAL)
         await context.abort(code, refusal.detail)
+    except asyncpg.DataError:  # text with NUL, for one
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request cannot be understood")
+    except Exception as error:  # whoever asks unproven is told nothing of our insides
+        logger.error("join failed", exc_info=error)
+        await context.abort(grpc.StatusCode.UNAVAILABLE, "not now; ask again")

@@ -28,7 +28,8 @@ class AuditEntry:
     subject: str
     tenant_id: TenantId | None
     detail: Mapping[str, object]
-    reason: str = ""
+    reason: str
+    correlation_id: str
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Event:
     subject: str
     tenant_id: TenantId | None
     data: Mapping[str, object]
+    correlation_id: str
     id: str = field(default_factory=EventId.new)
 
 
@@ -62,21 +64,18 @@ class Outgoing:
         del self.audit[mark[0] :], self.events[mark[1] :], self.entries[mark[2] :]
 
 
-async def flush(
-    connection: "Connection", outgoing: Outgoing, now: datetime, correlation_id: str
-) -> None:
+async def flush(connection: "Connection", outgoing: Outgoing, now: datetime) -> None:
     if not (outgoing.audit or outgoing.events or outgoing.entries or outgoing.told):
         return
     entries = _newest(outgoing.entries)
     await connection.execute(
-        "SELECT append_outgoing($1, $2, $3, $4, $5, $6, $7, $8)",
+        "SELECT append_outgoing($1, $2, $3, $4, $5, $6, $7)",
         [asdict(entry) for entry in outgoing.audit],
         [asdict(event) for event in outgoing.events],
         [entry.feed for entry in entries],
         [entry.key for entry in entries],
         [entry.body for entry in entries],
         sorted(outgoing.told),
-        correlation_id,
         now,
     )
 

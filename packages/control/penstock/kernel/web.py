@@ -82,7 +82,8 @@ class TxRoute(BareRoute):
                     return claim.answer
                 response = await handle(request)
                 if claim is not None:
-                    await idempotency.record(tx, claim, response)
+                    secret = getattr(request.state, "shown_once", False)
+                    await idempotency.record(tx, claim, response, secret=secret)
             return response
 
         return handler
@@ -107,6 +108,11 @@ def _actor(request: Request) -> Actor:
 def _correlation_id(request: Request) -> str:
     value: str = request.state.correlation_id
     return value
+
+
+def shown_once(request: Request) -> None:
+    """Dependency of a route whose answer holds a secret: it is never stored, nor repeated."""
+    request.state.shown_once = True
 
 
 Tx = Annotated[db.Tx, Depends(_tx)]

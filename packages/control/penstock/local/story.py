@@ -12,6 +12,7 @@ PHRASES: Final[Mapping[str, str]] = {
     "allocation.released": "cleanup is proven for every slot; the GPUs may be leased again",
     "allocation.failed": "it could not be realized",
     "usage.begun": "from now on the tenant pays",
+    "usage.ended": "from now on the tenant pays no more",
     "slot.cleanup_proven": "the node signed a proof that this slot is clean",
     "slot.cleanup_blocked": "no proof of cleanup: the slot is withheld",
     "slot.approved": "the slot may be leased",
@@ -22,7 +23,7 @@ PHRASES: Final[Mapping[str, str]] = {
 }
 OBSERVED: Final[Mapping[str, str]] = {
     "active": "the node proved that the GPUs are there; they are the tenant's",
-    "stopping": "the tenant no longer has them, and no longer pays",
+    "stopping": "the tenant no longer has them; cleanup begins",
     "released": "the node says that its cleanup is finished",
     "failed": "the node could not do it, and took back what it had begun",
 }

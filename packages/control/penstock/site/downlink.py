@@ -1,6 +1,7 @@
 """The site's end of the agent link: join, and the two feeds of a connected node."""
 
 from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
 
 from cryptography import x509
 
@@ -53,7 +54,8 @@ class NodeLinks:
     def _authority(self) -> Authority:
         """The site's own, as renewed last."""
         pem = self._member.membership.ca_certificate_pem.encode()
-        return Authority(self._member.ca_key(), x509.load_pem_x509_certificate(pem))
+        life = timedelta(seconds=self._settings.certificate_life_s)
+        return Authority(self._member.ca_key(), x509.load_pem_x509_certificate(pem), life)
 
     def _issue(self, key: PrivateKey) -> str:
         authority = self._authority()
@@ -78,7 +80,7 @@ class NodeLinks:
     async def _serve(self, peer: Peer, stream: rpc.ServerStream) -> None:
         """A node reaches its own tasks and nothing else."""
         session = f"{self._settings.executor}:{EventId.new()}"
-        node = await self._database.run(lambda tx: self._connected(tx, peer.id, session))
+        node = await self._database.run(lambda tx: self._connected(tx, peer, session))
 
         async def handle(tx: Tx, body: bytes) -> None:
             result = await tasks.finish(tx, node, body)
@@ -94,7 +96,7 @@ class NodeLinks:
                 lambda tx: presence.disconnected(tx, node.id, session), patient=False
             )
 
-    async def _connected(self, tx: Tx, id: str, session: str) -> Node:
-        node = await presence.connected(tx, id, session)
+    async def _connected(self, tx: Tx, peer: Peer, session: str) -> Node:
+        node = await presence.connected(tx, peer.id, peer.public_key, session)
         await discovery.ask(tx, self._tasks, node.id, session)
         return node

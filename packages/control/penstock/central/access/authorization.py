@@ -1,10 +1,12 @@
 """The first wall: Cedar policies, parsed once, asked on every call."""
 
+# cedarpy's own signatures have bare dicts:
+# pyright: reportUnknownMemberType=false
+
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import cedarpy
 
@@ -13,16 +15,6 @@ from penstock.kernel.errors import Forbidden, NotFound
 from penstock_contracts.ids import TenantId
 
 FOLDER: Final = Path(__file__).parent
-
-# cedarpy's own signatures have bare dicts; these are the parts that we use, with types.
-VALIDATE = cast(
-    "Callable[[str, str], cedarpy.ValidationResult]",
-    cedarpy.validate_policies,  # pyright: ignore[reportUnknownMemberType] # see above
-)
-DECIDE = cast(
-    "Callable[[dict[str, object], cedarpy.PolicySet, str], cedarpy.AuthzResult]",
-    cedarpy.is_authorized,  # pyright: ignore[reportUnknownMemberType] # see above
-)
 
 
 class PoliciesInvalid(Exception):
@@ -40,14 +32,15 @@ class Resource:
 
 class Policies:
     def __init__(self, text: str, schema: str) -> None:
-        checked = VALIDATE(text, schema)
+        checked = cedarpy.validate_policies(text, schema)
         if not checked.validation_passed:
             raise PoliciesInvalid("; ".join(str(error) for error in checked.errors))
         self._policies = cedarpy.PolicySet.from_str(text)
+        # The schema says which actions belong to which group.
+        self._actions = cedarpy.Entities.from_json_str("[]", cedarpy.Schema.from_str(schema))
 
     def permit(self, actor: Actor, action: str, resource: Resource) -> bool:
         principal = f'Penstock::Actor::"{actor.id}"'
-        thing = f'Penstock::Thing::"{resource.id or resource.noun}"'
         entities: list[dict[str, object]] = [
             {
                 "uid": {"type": "Penstock::Actor", "id": actor.id},
@@ -55,36 +48,20 @@ class Policies:
                 "parents": [],
             },
             {
-                "uid": {"type": "Penstock::Thing", "id": resource.id or resource.noun},
+                "uid": {"type": "Penstock::Thing", "id": resource.noun},
                 "attrs": {"noun": resource.noun, "tenant": resource.tenant_id or ""},
                 "parents": [],
             },
-            *self._groups(action),
         ]
         request: dict[str, object] = {
             "principal": principal,
             "action": f'Penstock::Action::"{action}"',
-            "resource": thing,
+            # Not its id, which a caller may have written: what matters are its attributes.
+            "resource": f'Penstock::Thing::"{resource.noun}"',
             "context": {},
         }
-        return DECIDE(request, self._policies, json.dumps(entities)).allowed
-
-    def _groups(self, action: str) -> list[dict[str, object]]:
-        group = GROUPS.get(action)
-        if group is None:
-            return []
-        uid = {"type": "Penstock::Action", "id": action}
-        return [{"uid": uid, "attrs": {}, "parents": [{**uid, "id": group}]}]
-
-
-GROUPS: Final = {
-    **dict.fromkeys(
-        ("tenant.view", "project.view", "allocation.view", "usage.view", "event.view"),
-        "tenant.read",
-    ),
-    **dict.fromkeys(("allocation.create", "allocation.release"), "tenant.use"),
-    **dict.fromkeys(("project.create", "key.create"), "tenant.administer"),
-}
+        known = self._actions.with_added_json_str(json.dumps(entities))
+        return cedarpy.is_authorized(request, self._policies, known).allowed
 
 
 def load() -> Policies:

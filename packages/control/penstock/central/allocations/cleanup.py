@@ -112,5 +112,5 @@ async def _block(tx: Tx, allocation: Allocation, slot: Slot, fault: str) -> None
 def _tell(tx: Tx, type: str, allocation: Allocation, slot: Slot, **data: object) -> None:
     """Told of the allocation, so that its tenant sees it and it is in the timeline."""
     about: dict[str, object] = {"slot": slot.id, "allocation": allocation.id, "fence": slot.fence}
-    event = Event(type, allocation.id, allocation.tenant_id, {**about, **data})
+    event = Event(type, allocation.id, allocation.tenant_id, {**about, **data}, tx.correlation_id)
     tx.outgoing.events.append(event)

@@ -99,4 +99,7 @@ class Allocation:
 
     @property
     def reason(self) -> str:
-        return self.failed_reason or self.blocked_reason
+        reasons = [self.failed_reason]
+        if self.blocked_reason:
+            reasons.append(f"cleanup is blocked: {self.blocked_reason}")
+        return "; ".join(reason for reason in reasons if reason)

@@ -85,7 +85,7 @@ async def _meter(tx: Tx, before: Allocation, after: Allocation) -> None:
     if after.observed is Observed.ACTIVE:
         await usage.begin(tx, after, after.observed_at)
     elif before.observed is Observed.ACTIVE:
-        await usage.end(tx, after.id, after.observed_at)
+        await usage.end(tx, after, after.observed_at)
 
 
 async def stepped(tx: Tx, site_id: SiteId, report: wire.ExecutionStepped) -> None:

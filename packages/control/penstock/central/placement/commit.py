@@ -163,6 +163,7 @@ async def _write(tx: Tx, planned: list[tuple[Want, Allocation, Plan]]) -> None:
     nodes = sorted({allocation.node_id for _, allocation, _ in planned})
     held = await slots.by_node(tx, nodes)
     for want, allocation, _ in planned:
+        tx.correlation_id = allocation.correlation_id
         mine = [slot for slot in held[allocation.node_id] if slot.allocation_id == allocation.id]
         orders.send(tx, allocation, mine)
         audit.record(

@@ -11,7 +11,7 @@ from penstock.central.sites.model import Site
 from penstock.central.sites.service import Trust
 from penstock.kernel.names import Name
 from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
+from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/sites", tags=["sites"], route_class=TxRoute)
 
@@ -89,14 +89,14 @@ async def get_site(id: str, actor: Caller, tx: Tx) -> SiteView:
     return SiteView.of(await service.get(tx, actor, id))
 
 
-@router.post("/{id}/token", status_code=201)
+@router.post("/{id}/token", status_code=201, dependencies=[Depends(shown_once)])
 async def create_site_token(id: str, actor: Caller, tx: Tx, trust: CentralTrust) -> TokenView:
     """A single-use token with which a control plane becomes this site."""
     issued = await service.create_token(tx, actor, id, trust)
     return TokenView(id=issued.id, token=issued.text, expires_at=issued.expires_at)
 
 
-@router.post("/{id}/node-tokens", status_code=201)
+@router.post("/{id}/node-tokens", status_code=201, dependencies=[Depends(shown_once)])
 async def create_node_tokens(
     id: str, body: NewNodeTokens, actor: Caller, tx: Tx, trust: CentralTrust
 ) -> TokenList:

@@ -67,11 +67,11 @@ async def describe(tx: Tx, id: SiteId, report: SiteDescribed) -> None:
     events.emit(tx, "site.described", id, version=report.version[:50])
 
 
-async def connected(tx: Tx, id: SiteId, session: str) -> None:
-    """Its link is up. Forbidden if it never enrolled, or was forgotten."""
+async def connected(tx: Tx, id: SiteId, public_key: bytes, session: str) -> None:
+    """Its link is up. Forbidden if it is not enrolled with this key, or not any more."""
     site = await store.get(tx, id)
-    if site.public_key is None:
-        raise Forbidden("this site is not enrolled")
+    if site.public_key != public_key:
+        raise Forbidden("this key is not the one that the site is enrolled with")
     await store.connect(tx, id, session)
     events.emit(tx, "site.connected", id, name=site.name)
 

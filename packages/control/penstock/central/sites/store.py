@@ -56,7 +56,10 @@ async def page(tx: Tx, after: str, limit: int) -> list[Site]:
 
 
 async def set_key(tx: Tx, id: SiteId, public_key: bytes) -> None:
-    await tx.execute("UPDATE sites SET public_key = $2 WHERE id = $1", id, public_key)
+    try:
+        await tx.execute("UPDATE sites SET public_key = $2 WHERE id = $1", id, public_key)
+    except asyncpg.UniqueViolationError:
+        raise Conflict("this key is another site's; a site needs one of its own") from None
 
 
 async def describe(tx: Tx, id: SiteId, *, join_address: str, version: str) -> None:

@@ -78,14 +78,14 @@ async def approve_node(
 ) -> None:
     await fleet.lock(tx)
     slots = await store.of_nodes(tx, [node_id])
+    wanted = [s for s in slots if s.state is SlotState.PROPOSED and only in (None, s.id)]
+    if not wanted:
+        return
     # A new slot beside a whole-node lease could be leased as a slice of it.
     if any(slot.kind == "chassis" and slot.allocation_id for slot in slots):
         raise Conflict(
             f"node {node_id} is leased as a whole; its slots cannot be approved until it is free"
         )
-    wanted = [s for s in slots if s.state is SlotState.PROPOSED and only in (None, s.id)]
-    if not wanted:
-        return
     await store.approve(tx, [slot.id for slot in wanted], actor.name)
     fleet.touch(tx, node_id)
     for slot in wanted:

@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import Field
 
 from penstock.central.tenants import service
 from penstock.central.tenants.model import Tenant
 from penstock.kernel.names import Name
 from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
+from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/tenants", tags=["tenants"], route_class=TxRoute)
 
@@ -68,7 +68,7 @@ async def get_tenant(id: str, actor: Caller, tx: Tx) -> TenantView:
     return TenantView.of(await service.get(tx, actor, id))
 
 
-@router.post("/{id}/keys", status_code=201)
+@router.post("/{id}/keys", status_code=201, dependencies=[Depends(shown_once)])
 async def create_tenant_key(id: str, body: NewTenantKey, actor: Caller, tx: Tx) -> TenantKeyView:
     """Make an API key for someone of this tenant. The token is shown only now."""
     key = await service.create_key(tx, actor, id, name=body.name, role=body.role)

@@ -9,7 +9,6 @@ from penstock.central.usage.store import Segment
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
-from penstock_contracts.ids import AllocationId
 
 HOUR_US = 3_600_000_000
 
@@ -43,8 +42,9 @@ async def begin(tx: Tx, allocation: Allocation, at: datetime) -> None:
     events.emit(tx, "usage.begun", allocation.id, tenant_id=allocation.tenant_id, at=at.isoformat())
 
 
-async def end(tx: Tx, id: AllocationId, at: datetime) -> None:
-    await store.close(tx, id, at)
+async def end(tx: Tx, allocation: Allocation, at: datetime) -> None:
+    await store.close(tx, allocation.id, at)
+    events.emit(tx, "usage.ended", allocation.id, tenant_id=allocation.tenant_id, at=at.isoformat())
 
 
 async def page(

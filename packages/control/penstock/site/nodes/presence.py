@@ -10,10 +10,11 @@ from penstock_contracts.ids import NodeId
 from penstock_contracts.wire_pb2 import NodePresence, SiteReport
 
 
-async def connected(tx: Tx, id: str, session: str) -> Node:
+async def connected(tx: Tx, id: str, public_key: bytes, session: str) -> Node:
+    """Its link is up. Forbidden if it is not enrolled here with this key, or not any more."""
     node = await store.get(tx, id)
-    if node is None:
-        raise Forbidden("this node is not enrolled here")
+    if node is None or node.public_key != public_key:
+        raise Forbidden("this node is not enrolled here with this key")
     await store.connect(tx, node.id, session)
     _report(tx, node.id, connected=True)
     return node

@@ -1,0 +1,1 @@
+"""The openb experiment: pods arrive one by one and never leave; what fits nowhere is dropped."""

@@ -1,0 +1,93 @@
+"""What placement answers: a plan, or a refusal that says why."""
+
+from dataclasses import dataclass
+
+from penstock.placement.nodes import WHOLE_MILLI
+from penstock.placement.requests import Request
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A slot and the fence of its new claim; `milli` of it, if it is shared."""
+
+    slot_id: str
+    fence: int
+    milli: int = WHOLE_MILLI
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a plan takes of one node."""
+
+    node_id: str
+    taken: tuple[Taken, ...]
+    cpu_milli: int = 0
+    memory_mib: int = 0
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A node that fits, standing for all that are in the same state."""
+
+    node_id: str
+    score: tuple[int, ...]  # lower is better
+    alike: int = 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    site_id: str
+    parts: tuple[Part, ...]
+    candidates: tuple[Candidate, ...]
+    rejections: dict[str, int]  # rule → nodes it removed
+
+    @property
+    def node_id(self) -> str:
+        return self.parts[0].node_id
+
+    @property
+    def node_ids(self) -> tuple[str, ...]:
+        return tuple(part.node_id for part in self.parts)
+
+    @property
+    def taken(self) -> tuple[Taken, ...]:
+        return tuple(taken for part in self.parts for taken in part.taken)
+
+
+@dataclass(frozen=True)
+class NearMiss:
+    """A node that one rule alone keeps from fitting."""
+
+    node_id: str
+    rule: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the request that fits now, and where it would go."""
+
+    what: str
+    request: Request
+    node_id: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """No node fits. `rejections` says how many nodes each rule removed, in order.
+
+    `never`: waiting will not help, and `why` says what is impossible.
+    """
+
+    rejections: dict[str, int]
+    considered: int
+    never: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What else can be said about a refusal: found by running the solver, not guessed."""
+
+    near: tuple[NearMiss, ...]
+    changes: tuple[Change, ...]

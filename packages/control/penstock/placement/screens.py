@@ -1,0 +1,82 @@
+"""Which nodes policy lets a request see, and how many each rule removed."""
+
+from typing import Final
+
+from penstock.placement import cohorts, states
+from penstock.placement.cohorts import Cohort, Screen
+from penstock.placement.families import Family
+from penstock.placement.requests import Request, Shape, Share
+from penstock.placement.states import Kind, State
+
+REMEMBERED_MAX: Final = 1024
+
+
+def screen(asked: Request | Share, family: Family) -> Screen:
+    """Remembered until the cohorts change."""
+    key = (
+        isinstance(asked, Share), asked.site_id, asked.sites, asked.residency,
+        asked.price_micros_max, asked.tenant,
+    )  # fmt: skip
+    found = family.screens.get(key)
+    if found is None:
+        if len(family.screens) >= REMEMBERED_MAX:
+            family.screens.clear()
+        found = family.screens[key] = _screen(asked, family)
+    return found
+
+
+def _screen(asked: Request | Share, family: Family) -> Screen:
+    rejections = dict.fromkeys([rule.__name__ for rule in cohorts.RULES], 0)
+    own: set[Cohort] = set()
+    rest: set[Cohort] = set()
+    for traits, cohort in family.cohorts.items():
+        failed = cohorts.failed(asked, traits)
+        if failed is not None:
+            rejections[failed] += cohort.size
+        elif traits.reserved_for:
+            own.add(cohort)
+        else:
+            rest.add(cohort)
+    return Screen(frozenset(own), frozenset(rest), frozenset(own | rest), rejections)
+
+
+def apart(asked: Request | Share, family: Family, allowed: frozenset[Cohort]) -> frozenset[str]:
+    """The nodes to stay apart from that the request would otherwise see."""
+    if not asked.apart_from:
+        return frozenset()
+    rows = ((id, family.rows.get(id)) for id in asked.apart_from)
+    return frozenset(id for id, row in rows if row is not None and row.cohort in allowed)
+
+
+def tally(
+    request: Request, family: Family, seen: Screen, avoided: frozenset[str]
+) -> tuple[dict[str, int], int]:
+    """How many nodes each rule removed, and how many fit."""
+    kind = Kind(request.shape, request.gpus, request.strategy)
+    total = large = fitting = 0
+    for cohort in seen.allowed:
+        total += cohort.size
+        large += _large(request, cohort)
+        fitting += _fitting(request, cohort)
+    for id in avoided:
+        state = family.rows[id].state
+        total -= 1
+        if isinstance(state, State):
+            large -= states.large_enough(kind, state)
+            fitting -= states.fits(kind, state)
+    counts = {**seen.rejections, "apart": len(avoided)}
+    counts["large_enough"] = total - large
+    counts["free_enough"] = large - fitting
+    return counts, fitting
+
+
+def _large(request: Request, cohort: Cohort) -> int:
+    if request.shape is Shape.BAREMETAL:
+        return cohort.complete.get(request.gpus, 0)
+    return sum(cohort.approved[request.gpus :])
+
+
+def _fitting(request: Request, cohort: Cohort) -> int:
+    if request.shape is Shape.BAREMETAL:
+        return cohort.whole.get(request.gpus, 0)
+    return sum(cohort.free[request.gpus :])

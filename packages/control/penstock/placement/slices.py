@@ -1,0 +1,83 @@
+"""GPUs of one node: a slice of it, or all of it."""
+
+from typing import Final, NamedTuple
+
+from penstock.placement import layouts, screens
+from penstock.placement.cohorts import Cohort, Screen
+from penstock.placement.families import Family, Row
+from penstock.placement.groups import Group
+from penstock.placement.plans import Candidate, Part, Plan, Refusal, Taken
+from penstock.placement.requests import Request, Shape
+from penstock.placement.states import Kind
+
+CANDIDATES_MAX: Final = 3
+
+
+class Fit(NamedTuple):
+    """The order of its fields is the order in which fits are preferred."""
+
+    score: tuple[int, ...]
+    price_micros_per_gpu_hour: int
+    node_id: str
+    alike: int
+
+
+def solve(request: Request, family: Family) -> Plan | Refusal:
+    seen = screens.screen(request, family)
+    avoided = screens.apart(request, family, seen.allowed)
+    rejections, fitting = screens.tally(request, family, seen, avoided)
+    if not fitting:
+        return Refusal(rejections, len(family.rows))
+    fits = rank(request, family, seen, avoided)
+    best = family.rows[fits[0].node_id]
+    return Plan(
+        site_id=best.cohort.traits.site_id,
+        parts=(part(request, family, fits[0].node_id, best),),
+        candidates=tuple(Candidate(fit.node_id, fit.score, fit.alike) for fit in fits),
+        rejections=rejections,
+    )
+
+
+def rank(request: Request, family: Family, seen: Screen, avoided: frozenset[str]) -> list[Fit]:
+    """The best node of each of the best states; the tenant's own reserved nodes first."""
+    fits: list[Fit] = []
+    kind = Kind(request.shape, request.gpus, request.strategy)
+    for tier, allowed in enumerate((seen.own, seen.rest)):
+        if not allowed:
+            continue
+        for score, state in family.ranking(kind):
+            groups = family.undivided.live.get(state)
+            if groups:
+                fits += _fits((tier, *score), groups, allowed, avoided)
+            if len(fits) >= CANDIDATES_MAX:
+                return fits[:CANDIDATES_MAX]
+    return fits
+
+
+def _fits(
+    score: tuple[int, ...],
+    groups: dict[Cohort, Group],
+    allowed: frozenset[Cohort],
+    avoided: frozenset[str],
+) -> list[Fit]:
+    """Of nodes in the same state the cheapest, then the least id."""
+    fits: list[Fit] = []
+    for cohort, group in groups.items():
+        if cohort in allowed and (id := group.first(avoided)) is not None:
+            alike = len(group) - len(avoided.intersection(group) if avoided else ())
+            fits.append(Fit(score, cohort.traits.price_micros_per_gpu_hour, id, alike))
+    return sorted(fits)
+
+
+def part(request: Request, family: Family, id: str, row: Row) -> Part:
+    """The chassis and all GPUs, or the GPUs that lie best."""
+    columns, number = family.columns, row.number
+    fences: list[int] = columns.fences[number].tolist()
+    if request.shape is Shape.BAREMETAL:
+        gpus = range(row.layout.gpus)
+        chassis = (Taken(row.chassis_id, columns.chassis_fence.item(number) + 1),)
+    else:
+        gpus = layouts.bits(row.layout.choose(columns.free.item(number), request.gpus))
+        chassis = ()
+    taken = (Taken(row.slot_ids[gpu], fences[gpu] + 1) for gpu in gpus)
+    return Part(id, (*chassis, *taken))

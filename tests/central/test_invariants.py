@@ -1,0 +1,50 @@
+"""Each invariant is broken once, behind the back of every wall, and is seen to be."""
+
+import asyncpg
+import pytest
+
+from penstock.central.placement.commit import Committer
+from penstock.central.placement.queue import Placed
+from penstock.kernel import db, invariants
+
+from . import fleet_stage
+
+pytestmark = pytest.mark.anyio
+
+OTHER_NODE = "(SELECT min(id) FROM nodes WHERE id <> (SELECT node_id FROM allocations))"
+CLAIM = "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)"
+BROKEN: dict[str, str] = {
+    "slot_claimed_twice": "DROP INDEX claims_live; "
+    f"{CLAIM} SELECT slot_id, fence + 1, allocation_id, tenant_id, node_id, now() FROM claims",
+    "allocation_on_two_nodes": f"UPDATE claims SET node_id = {OTHER_NODE} "
+    "WHERE slot_id = (SELECT min(slot_id) FROM claims)",
+    "freed_without_proof": "UPDATE claims SET freed_at = now()",
+    "slice_beside_baremetal": f"{CLAIM} SELECT s.id, 1, 'alloc_x', a.tenant_id, s.node_id, now() "
+    "FROM slots s JOIN allocations a USING (node_id) WHERE s.kind = 'chassis'",
+    "claims_of_wrong_size": "UPDATE allocations SET gpus = 3",
+    "freed_out_of_step": "UPDATE allocations SET freed_at = now()",
+    "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+async def test_a_broken_invariant_is_counted(central_url: str, name: str) -> None:
+    database = await db.connect(central_url, "central")
+    stage = await fleet_stage.build(database, nodes=2)
+    (outcome,) = await Committer(database).commit([stage.ask(2)])
+    assert isinstance(outcome, Placed)
+    superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    await superuser.execute(f"SET session_replication_role = replica; {BROKEN[name]}")
+    await superuser.close()
+    async with database.transaction() as tx:
+        counted = {found.name: found.violations for found in await invariants.check(tx)}
+    await database.close()
+    assert counted[name] > 0
+
+
+async def test_every_invariant_of_leases_has_a_way_to_be_broken_here(central_url: str) -> None:
+    database = await db.connect(central_url, "central")
+    async with database.transaction() as tx:
+        names = {found.name for found in await invariants.check(tx)}
+    await database.close()
+    assert names - BROKEN.keys() == {"audit_chain", "feed_rejections"}, "these have their own tests"

@@ -1,0 +1,257 @@
+"""Row-level security holds alone: raw SQL as the app role, with no other code in between."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+import asyncpg
+import pytest
+
+from penstock.kernel import db
+from penstock.kernel.db import Database
+from penstock_contracts import wire_pb2 as wire
+from penstock_contracts.ids import TenantId
+
+from .plane import Central, Tenant
+from .stand_in_site import StandInSite
+
+pytestmark = pytest.mark.anyio
+
+APP = "penstock_central_app"
+PLATFORM_ONLY = (
+    "feed_entries", "feed_heads", "feed_cursors", "feed_rejections", "audit_head", "sites",
+    "site_tokens", "nodes", "schema_migrations",
+)  # fmt: skip
+# Functions that run with more rights than their caller has. Each was argued for in its comment.
+DEFINERS = {"append_outgoing"}
+
+
+@asynccontextmanager
+async def app_role(url: str, tenant: str = "") -> AsyncGenerator[asyncpg.Connection, None]:
+    connection = await asyncpg.connect(url, server_settings={"role": APP})
+    try:
+        async with connection.transaction():
+            if tenant:
+                await connection.execute("SELECT set_config('app.tenant', $1, true)", tenant)
+            yield connection
+    finally:
+        await connection.close()
+
+
+async def tenant_tables(url: str) -> list[str]:
+    owner = await asyncpg.connect(url)
+    rows = await owner.fetch(
+        """
+        SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relkind IN ('r', 'p') AND c.relnamespace = 'public'::regnamespace
+            AND a.attname = 'tenant_id' AND NOT a.attisdropped ORDER BY 1
+        """
+    )
+    await owner.close()
+    return [row["relname"] for row in rows]
+
+
+async def use(site: StandInSite, tenant: Tenant) -> str:
+    """Leave a row of this tenant in every table that tenants have."""
+    made = await tenant.member.post_once(
+        "k", "/v1/allocations", project="main", sku="h100.slice", gpus=1
+    )
+    lease = made.json
+    await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE)
+    await tenant.member.made(f"/v1/allocations/{lease['id']}/release")
+    await site.clean(await site.order(lease, revision=2))
+    second = await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+    return second["slots"][0]
+
+
+async def test_each_tenant_sees_its_own_rows_and_nobody_sees_none(
+    central: Central, site: StandInSite, tenant: Tenant, central_url: str
+) -> None:
+    other = await central.tenant("other")
+    slots = {tenant.id: await use(site, tenant), other.id: await use(site, other)}
+    tables = await tenant_tables(central_url)
+    assert len(tables) >= 10
+    for id in (tenant.id, other.id):
+        async with app_role(central_url, id) as app:
+            for table in tables:
+                seen = {row[0] for row in await app.fetch(f"SELECT tenant_id FROM {table}")}
+                assert seen == {id}, table
+            visible = [row["id"] for row in await app.fetch("SELECT id FROM slots")]
+            assert visible == [slots[id]], "the slots it holds now, and no other"
+    async with app_role(central_url) as app:
+        for table in (*tables, "slots"):
+            assert await app.fetchval(f"SELECT count(*) FROM {table}") == 0, table
+    async with app_role(central_url, "' OR true --") as app:
+        for table in (*tables, "slots"):
+            assert await app.fetchval(f"SELECT count(*) FROM {table}") == 0, table
+
+
+async def attempt(connection: asyncpg.Connection, sql: str, name: str) -> None:
+    async with connection.transaction():
+        await connection.execute(sql)
+        pytest.fail(f"the app role could {name}")
+
+
+FORBIDDEN: dict[str, str] = {
+    **{f"read {table}": f"SELECT * FROM {table}" for table in PLATFORM_ONLY},
+    "free a slot": "UPDATE claims SET freed_at = now()",
+    "raise a fence": "UPDATE claims SET fence = fence + 1",
+    "pretend to be active": "UPDATE allocations SET observed = 'active'",
+    "lower a price": "UPDATE allocations SET price_micros_per_gpu_hour = 0",
+    "raise a limit": "UPDATE tenants SET gpu_limit = NULL",
+    "make a tenant": "INSERT INTO tenants (id, name, created_at) VALUES ('t', 't', now())",
+    "take a lease over": "UPDATE allocations SET tenant_id = current_tenant()",
+    "delete usage": "DELETE FROM usage_segments",
+    "shorten usage": "UPDATE usage_segments SET during = 'empty'",
+    "forge a proof": "INSERT INTO cleanup_proofs VALUES ('p', 's', 1, 'a', 't', '', '', now())",
+    "write an event": "INSERT INTO events VALUES (99, 'e', NULL, 't', 's', '{}', '', now())",
+    "change the audit log": "UPDATE audit_entries SET actor = 'x'",
+    "delete from the audit log": "DELETE FROM audit_entries",
+    "write a SKU": "UPDATE skus SET price_micros_per_gpu_hour = 0",
+    "approve a slot": "UPDATE slots SET approved_at = now()",
+    "raise a role": "UPDATE api_keys SET role = 'admin'",
+    "take the wall down": "ALTER TABLE allocations DISABLE ROW LEVEL SECURITY",
+    "change the wall": "CREATE POLICY all_of_it ON allocations USING (true)",
+    "make a table": "CREATE TABLE mine (n int)",
+    "wall off": "SELECT wall_off('skus')",
+    "become the system": "SET ROLE penstock_central_system; SELECT * FROM feed_heads",
+}
+
+
+async def test_the_app_role_cannot_do_what_it_has_no_grant_for(
+    central: Central, site: StandInSite, tenant: Tenant, central_url: str
+) -> None:
+    await use(site, tenant)
+    # A role that the app's own connections can use, without membership in any other.
+    superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    try:
+        for name, sql in FORBIDDEN.items():
+            async with superuser.transaction():
+                await superuser.execute(f"SET LOCAL SESSION AUTHORIZATION {APP}")
+                await superuser.execute("SELECT set_config('app.tenant', $1, true)", tenant.id)
+                with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                    await attempt(superuser, sql, name)
+    finally:
+        await superuser.close()
+
+
+INSERTS: dict[str, str] = {
+    "projects": "INSERT INTO projects VALUES ('project_x', $1, 'x', now())",
+    "api_keys": "INSERT INTO api_keys VALUES ('key_x', $1, 'x', 'admin', 'h', now())",
+    "idempotency_keys": "INSERT INTO idempotency_keys VALUES ($1, 'a', 'k', '', 1, '', now())",
+}
+
+
+@pytest.mark.parametrize("table", INSERTS)
+async def test_a_row_for_another_tenant_cannot_be_written(
+    central: Central, tenant: Tenant, central_url: str, table: str
+) -> None:
+    other = await central.tenant("other")
+    async with app_role(central_url, tenant.id) as app:
+        for target in (other.id, None):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+                async with app.transaction():
+                    await app.execute(INSERTS[table], target)
+        await app.execute(INSERTS[table], tenant.id)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with app.transaction():
+                await app.execute(f"UPDATE {table} SET tenant_id = $1", other.id)
+
+
+async def test_updates_reach_only_the_tenants_own_rows(
+    central: Central, site: StandInSite, tenant: Tenant, central_url: str
+) -> None:
+    other = await central.tenant("other")
+    await use(site, tenant)
+    await use(site, other)
+    async with app_role(central_url, tenant.id) as app:
+        for sql in (
+            "UPDATE allocations SET revision = 99",
+            "UPDATE claims SET blocked_reason = 'x'",
+        ):
+            assert await app.execute(sql) == "UPDATE 2"
+    # Each column that can be changed belongs to the tenant's own intent.
+    row = "SELECT count(*) FROM allocations WHERE revision = 99 AND tenant_id = $1"
+    assert await central.value(row, other.id) == 0
+
+
+async def test_every_tenant_table_is_walled_off_and_every_view_asks_as_its_caller(
+    central_url: str, site_url: str
+) -> None:
+    """The lint: what a new migration forgets is found here."""
+    for url, plane in ((central_url, "central"), (site_url, "site")):
+        owner = await asyncpg.connect(url)
+        for table in await tenant_tables(url):
+            row = await owner.fetchrow(
+                "SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE oid = $1::regclass",
+                table,
+            )
+            assert row is not None
+            assert row["relrowsecurity"], f"{table} has no row-level security"
+            assert row["relforcerowsecurity"], f"{table} does not force it on its owner"
+            policies = await owner.fetch(
+                "SELECT unnest(roles)::text AS role, qual, with_check FROM pg_policies "
+                "WHERE schemaname = 'public' AND tablename = $1",
+                table,
+            )
+            by_role = {policy["role"]: policy for policy in policies}
+            assert by_role.keys() == {f"penstock_{plane}_app", f"penstock_{plane}_system"}, table
+            assert "current_tenant()" in by_role[f"penstock_{plane}_app"]["qual"], table
+        views = await owner.fetch(
+            "SELECT relname, reloptions FROM pg_class WHERE relkind IN ('v', 'm') "
+            "AND relnamespace = 'public'::regnamespace"
+        )
+        for view in views:
+            assert "security_invoker=true" in (view["reloptions"] or []), view["relname"]
+        definers = await owner.fetch(
+            "SELECT proname, proconfig, proacl::text AS acl FROM pg_proc "
+            "WHERE prosecdef AND pronamespace = 'public'::regnamespace"
+        )
+        assert {row["proname"] for row in definers} == DEFINERS
+        for row in definers:
+            assert row["proconfig"] == ["search_path=public, pg_temp"], row["proname"]
+            assert "{=X" not in row["acl"], f"anyone may run {row['proname']}"
+            assert ",=X" not in row["acl"], f"anyone may run {row['proname']}"
+        await owner.close()
+
+
+async def test_interleaved_transactions_of_two_tenants_on_a_small_pool_never_leak(
+    central: Central, tenant: Tenant, central_url: str
+) -> None:
+    other = await central.tenant("other")
+    pool: Database = await db.connect(central_url, "central", size=2)
+    expected: dict[str, str] = {tenant.id: tenant.project, other.id: other.project}
+    transactions = 0
+
+    async def caller(number: int) -> None:
+        nonlocal transactions
+        rng = random.Random(number)
+        for _ in range(60):
+            id = rng.choice((tenant.id, other.id))
+            async with transaction(id, rng) as look:
+                assert await look() == [expected[id]]
+            transactions += 1
+
+    @asynccontextmanager
+    async def transaction(
+        id: str, rng: random.Random
+    ) -> AsyncGenerator[Callable[[], "asyncio.Future[list[str]]"], None]:
+        try:
+            async with pool.transaction(tenant=TenantId(id)) as tx:
+
+                async def look() -> list[str]:
+                    await asyncio.sleep(0)
+                    return [row["id"] for row in await tx.fetch("SELECT id FROM projects")]
+
+                yield lambda: asyncio.ensure_future(look())
+                if rng.random() < 0.2:
+                    raise ZeroDivisionError  # a transaction that fails leaves nothing behind
+        except ZeroDivisionError:
+            pass
+
+    await asyncio.gather(*(caller(number) for number in range(20)))
+    assert transactions == 1200
+    await pool.close()
+    async with app_role(central_url) as app:
+        assert await app.fetchval("SELECT count(*) FROM projects") == 0

@@ -1,0 +1,98 @@
+"""What the engine says when it places nothing."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from penstock.placement import solver
+from penstock.placement.model import Fleet, Node, Plan, Refusal, Request, Shape, Share, Slot
+
+from . import engine_fleets
+
+SLICE = Request("h100", Shape.GPU_SLICE, 2)
+SHARE = Share(("h100",), 1, 500, 1000, 1024)
+
+
+def node(id: str, gpus: int = 4, held: int = 0, site_id: str = "site_a") -> Node:
+    def slot(name: str, index: int) -> Slot:
+        return Slot(f"{id}_{name}", index, index // 2, 0, approved=True, free=index >= held)
+
+    chassis = replace(slot("c", 0), free=True)
+    slots = tuple(slot(str(n), n) for n in range(gpus))
+    return Node(id, site_id, "h100", "", chassis, slots)
+
+
+def refusal(request: Request | Share, *nodes: Node) -> Refusal:
+    solved = solver.solve(request, Fleet(nodes))
+    assert isinstance(solved, Refusal)
+    return solved
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (replace(SLICE, family="b300"), "no node of family b300 is known; there is h100"),
+        (replace(SLICE, gpus=5), "the largest h100 node has 4 GPUs, not 5"),
+        (replace(SLICE, gpus=0), "nothing to place"),
+        (replace(SLICE, nodes=2), "a gang takes whole nodes"),
+        (Request("h100", Shape.BAREMETAL, 3), "no h100 node has 3 GPUs; they have 4"),
+        (Request("h100", Shape.BAREMETAL, 4, nodes=2), "there are 1 h100 nodes with 4 GPUs"),
+        (replace(SLICE, families_allowed=("l40s",)), "policy does not allow family h100"),
+        (replace(SLICE, sites=()), "policy allows no site"),
+        (replace(SLICE, site_id="site_b", sites=("site_a",)), "does not allow site site_b"),
+        (replace(SLICE, price_micros_max=-1), "the price ceiling is negative"),
+        (replace(SHARE, gpus=2), "only a single GPU can be shared"),
+        (replace(SHARE, milli=1001), "only a single GPU can be shared"),
+        (replace(SHARE, milli=0), "ask for 0 GPUs"),
+        (replace(SHARE, cpu_milli=-1), "less than nothing"),
+        (replace(SHARE, gpus=5, milli=1000), "the largest node has 4 GPUs, not 5"),
+    ],
+)
+def test_what_can_never_fit_is_refused_as_such(request_: Request | Share, said: str) -> None:
+    refused = refusal(request_, node("n"))
+    assert refused.never
+    assert said in refused.why
+    assert sum(refused.rejections.values()) == refused.considered
+
+
+def test_what_fits_no_node_now_is_not_called_impossible() -> None:
+    refused = refusal(SLICE, node("n", held=3))
+    assert not refused.never
+    assert refused.rejections["free_enough"] == refused.considered == 1
+
+
+def test_the_near_misses_are_the_blocked_node_and_the_one_with_most_free() -> None:
+    blocked = replace(node("blocked"), blocked="draining: new fans")
+    fleet = Fleet([blocked, node("full", held=4), node("almost", held=3)])
+    near = solver.explain(SLICE, fleet).near
+    assert [(miss.node_id, miss.rule) for miss in near] == [
+        ("blocked", "schedulable"),
+        ("almost", "free_enough"),
+    ]
+    assert near[0].why == "draining: new fans"
+    assert near[1].why == "1 of its 4 GPUs are free, not 2"
+
+
+def test_the_changes_name_another_site_fewer_gpus_and_another_family() -> None:
+    other = replace(node("other"), family="l40s")
+    fleet = Fleet([node("here", held=3), node("there", site_id="site_b"), other])
+    changes = solver.explain(replace(SLICE, site_id="site_a"), fleet, (1, 2, 4)).changes
+    assert [(change.what, change.node_id) for change in changes] == [
+        ("at any site", "there"),
+        ("with 1 GPU", "here"),
+        ("with l40s GPUs", "other"),
+    ]
+    changes = solver.explain(replace(SLICE, gpus=4, sites=("site_a",)), fleet, ()).changes
+    assert [(change.what, change.node_id) for change in changes] == [("with l40s GPUs", "other")]
+
+
+@given(engine_fleets.fleets(), engine_fleets.requests())
+def test_every_change_that_is_named_fits(fleet: list[Node], request: Request) -> None:
+    known = Fleet(fleet)
+    if isinstance(solver.solve(request, known), Plan):
+        return
+    for change in solver.explain(request, known, (1, 2)).changes:
+        plan = solver.solve(change.request, known)
+        assert isinstance(plan, Plan)
+        assert plan.node_id == change.node_id

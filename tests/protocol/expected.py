@@ -1,0 +1,127 @@
+"""What claims must be, as a few sets: the model that the database is compared with. Pure."""
+
+from dataclasses import dataclass, field
+
+from penstock.placement.model import Shape
+
+
+@dataclass
+class Slot:
+    """`fence` is that of its last claim; `holder` has the live one."""
+
+    id: str
+    chassis: bool
+    approved: bool = False
+    fence: int = 0
+    holder: str = ""
+
+    @property
+    def usable(self) -> bool:
+        return self.approved and not self.holder
+
+
+@dataclass
+class Node:
+    id: str
+    slots: list[Slot]
+    draining: bool = False
+    away: bool = False
+
+    @property
+    def gpus(self) -> list[Slot]:
+        return [slot for slot in self.slots if not slot.chassis]
+
+    @property
+    def chassis(self) -> Slot:
+        return next(slot for slot in self.slots if slot.chassis)
+
+    def fits(self, shape: Shape, gpus: int) -> bool:
+        if self.draining or self.away:
+            return False
+        if shape is Shape.BAREMETAL:
+            return len(self.gpus) == gpus and all(slot.usable for slot in self.slots)
+        return not self.chassis.holder and sum(slot.usable for slot in self.gpus) >= gpus
+
+
+@dataclass
+class Lease:
+    id: str
+    tenant: str
+    shape: Shape
+    gpus: int
+    node: Node
+    slots: list[Slot]
+    revision: int = 1
+    released: bool = False
+
+    @property
+    def held(self) -> list[Slot]:
+        return [slot for slot in self.slots if slot.holder == self.id]
+
+    @property
+    def live(self) -> bool:
+        return bool(self.held)
+
+
+@dataclass(frozen=True)
+class Claim:
+    slot: str
+    fence: int
+    lease: str
+    live: bool
+
+
+@dataclass
+class Expected:
+    nodes: list[Node]
+    limits: dict[str, int | None]
+    leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
+    history: list[tuple[str, int, str]] = field(default_factory=list[tuple[str, int, str]])
+    blocked: set[str] = field(default_factory=set[str])  # slots
+
+    def place(
+        self, id: str, tenant: str, shape: Shape, gpus: int, node_id: str, slot_ids: list[str]
+    ) -> None:
+        """Believe a placement, after asking everything of it."""
+        (node,) = [node for node in self.nodes if node.id == node_id]
+        assert node.fits(shape, gpus), f"{node_id} cannot take {gpus} as {shape}"
+        slots = [slot for slot in node.slots if slot.id in slot_ids]
+        assert len(slots) == len(slot_ids), "slots of one node, each once"
+        wanted = gpus + (shape is Shape.BAREMETAL)
+        assert len(slots) == wanted, "all of it or nothing"
+        assert any(slot.chassis for slot in slots) == (shape is Shape.BAREMETAL)
+        assert self.refusal(tenant, shape, gpus) != "quota_exceeded"
+        for slot in slots:
+            assert slot.usable, f"{slot.id} is held by {slot.holder!r}"
+            slot.fence += 1
+            slot.holder = id
+            self.history.append((slot.id, slot.fence, id))
+        self.leases[id] = Lease(id, tenant, shape, gpus, node, slots)
+
+    def refusal(self, tenant: str, shape: Shape, gpus: int) -> str:
+        """Why such a request is refused now; empty if it fits."""
+        limit = self.limits[tenant]
+        held = sum(lease.gpus for lease in self.leases.values() if self._counts(lease, tenant))
+        if limit is not None and held + gpus > limit:
+            return "quota_exceeded"
+        return "" if any(node.fits(shape, gpus) for node in self.nodes) else "sku_unavailable"
+
+    def _counts(self, lease: Lease, tenant: str) -> bool:
+        return lease.live and lease.tenant == tenant
+
+    def free(self, slot: Slot) -> None:
+        slot.holder = ""
+        self.blocked.discard(slot.id)
+
+    def ask_cleanup(self, lease: Lease) -> None:
+        lease.released = True
+        lease.revision += 1
+        self.blocked -= {slot.id for slot in lease.held}
+
+    @property
+    def claims(self) -> set[Claim]:
+        holders = {slot.id: slot for node in self.nodes for slot in node.slots}
+        return {
+            Claim(slot, fence, lease, live=holders[slot].holder == lease)
+            for slot, fence, lease in self.history
+        }
