@@ -5,7 +5,7 @@ PYTHON ?= python3
 UV := .tools/bin/uv
 BIN := .venv/bin
 WORKSPACE := packages/contracts packages/client packages/agent packages/control
-BENCHMARKS := bench/lease.py
+BENCHMARKS := bench/lease.py bench/race.py bench/quality.py
 MANIFESTS := pyproject.toml $(addsuffix /pyproject.toml,$(WORKSPACE))
 
 .DEFAULT_GOAL := help
@@ -31,6 +31,7 @@ run: setup ## Start everything on this machine and follow a demo lease
 	$(BIN)/penstock up --demo
 
 test: check ## Check and test everything
+	tools/system.sh
 	$(BIN)/python -m pytest --numprocesses 4 --dist worksteal
 
 check: setup ## Lint, types, layers, generated files

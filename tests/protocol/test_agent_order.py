@@ -3,7 +3,6 @@
 import asyncio
 from pathlib import Path
 
-import pytest
 from agent.stage import Pen, allocation, stage
 
 from penstock_contracts.wire_pb2 import TaskStatus
@@ -11,11 +10,6 @@ from penstock_contracts.wire_pb2 import TaskStatus
 DELAY_S = 0.6
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="the agent's lanes are per lease: a repeated cleanup of the last lease still runs "
-    "when the next one gets the slot",
-)
 def test_a_slot_is_not_given_out_while_an_older_lease_is_still_cleaned_from_it(
     tmp_path: Path,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Orders under way. Those of one allocation follow each other; others run side by side."""
+"""Orders under way. Those of one allocation or one slot follow each other; others run abreast."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator
@@ -12,7 +12,7 @@ class Underway:
 
     def __init__(self, order: Order, ahead: tuple["Underway", ...]) -> None:
         self.order = order
-        self.ahead = ahead  # of the same lane, and not done when this one arrived
+        self.ahead = ahead  # sharing a lane, and not done when this one arrived
         self.done = asyncio.Event()
         self.stopped = False
         self._scope: asyncio.Timeout | None = None
@@ -46,23 +46,23 @@ class Underway:
     def stop_ahead(self) -> None:
         """Stop what a release makes pointless."""
         for other in self.ahead:
-            if not other.order.kind.releases:
+            same = other.order.allocation_id == self.order.allocation_id
+            if same and not other.order.kind.releases:
                 other.stop()
 
 
 class Lanes:
     def __init__(self) -> None:
-        self._lanes: dict[str, list[Underway]] = {}
+        self._underway: list[Underway] = []
 
     @contextmanager
     def enter(self, order: Order) -> Generator[Underway]:
-        lane = self._lanes.setdefault(order.lane, [])
-        underway = Underway(order, tuple(lane))
-        lane.append(underway)
+        lanes = order.lanes
+        ahead = tuple(other for other in self._underway if lanes & other.order.lanes)
+        underway = Underway(order, ahead)
+        self._underway.append(underway)
         try:
             yield underway
         finally:
-            lane.remove(underway)
-            if not lane:
-                del self._lanes[order.lane]
+            self._underway.remove(underway)
             underway.done.set()

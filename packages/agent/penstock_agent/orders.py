@@ -49,9 +49,16 @@ class Order:
     lease: Lease | None  # None when nothing is leased: discovery
 
     @property
-    def lane(self) -> str:
-        """Orders of one lane are carried out one after the other."""
-        return self.lease.allocation_id if self.lease else self.task_id
+    def allocation_id(self) -> str:
+        return self.lease.allocation_id if self.lease else ""
+
+    @property
+    def lanes(self) -> frozenset[str]:
+        """Orders that share a lane are carried out one after the other: those of one
+        allocation, and those about one slot, whichever allocation they are of."""
+        if self.lease is None:
+            return frozenset((self.task_id,))
+        return frozenset((self.allocation_id, *(slot.id for slot in self.lease.slots)))
 
 
 class OrderRefused(Exception):
