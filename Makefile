@@ -16,9 +16,9 @@ help: ## List what can be made
 
 setup: .venv/.installed ## Install everything, the command line included, into .venv
 
-$(UV): tools/uv.lock
+$(UV): tools/uv.txt
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes \
-	  --no-deps --upgrade --target .tools --requirement tools/uv.lock
+	  --no-deps --upgrade --target .tools --requirement tools/uv.txt
 	@touch $(UV)
 
 .venv/.installed: $(UV) requirements.lock $(MANIFESTS)

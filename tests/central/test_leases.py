@@ -112,9 +112,9 @@ async def test_no_room_is_explained_with_the_nearest_that_fits(
     assert explanation["considered"] == 1
     assert explanation["rejections"]["free_enough"] == 1
     assert sum(explanation["rejections"].values()) == explanation["considered"]
-    assert explanation["nearest"]["gpus"] == 2
-    assert "2 GPUs would fit" in refused.json["suggestion"]
-    suggested = explanation["nearest"]["gpus"]
+    assert explanation["changes"][0]["gpus"] == 2
+    assert "would fit with 2 GPUs" in refused.json["suggestion"]
+    suggested = explanation["changes"][0]["gpus"]
     await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=suggested)
 
 

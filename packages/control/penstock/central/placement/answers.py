@@ -74,15 +74,22 @@ def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
         "policy": solver.POLICY,
         "fleet_revision": fleet.revision,
     }
-    nearest = solver.nearest(request, fleet, want.sku.gpu_counts)
-    suggestion = "wait for a lease to end, or ask for another SKU"
-    if nearest is not None:
-        where = "at any site" if nearest.site_id is None and request.site_id else "now"
-        suggestion = f"{nearest.gpus} GPUs would fit {where}"
-        explanation["nearest"] = {"gpus": nearest.gpus, "site": nearest.site_id}
+    found = solver.explain(request, fleet, want.sku.gpu_counts)
+    explanation["near"] = [asdict(miss) for miss in found.near]
+    explanation["changes"] = [
+        {"what": c.what, "gpus": c.request.gpus, "site": c.request.site_id, "node": c.node_id}
+        for c in found.changes
+    ]
+    suggestion = f"it would fit {found.changes[0].what}" if found.changes else ""
     plural = "s" if request.gpus > 1 else ""
+    detail = f"no node can take {request.gpus} {request.family} GPU{plural} as {request.shape} now"
+    if refusal.never:
+        explanation["never"] = refusal.why
+        detail = f"this can never be placed as the fleet is: {refusal.why}"
+    elif not suggestion:
+        suggestion = "wait for a lease to end, or ask for another SKU"
     return Conflict(
-        f"no node can take {request.gpus} {request.family} GPU{plural} as {request.shape} now",
+        detail,
         code="sku_unavailable",
         suggestion=suggestion,
         extras={"explanation": explanation},

@@ -72,4 +72,5 @@ def _slot(slot: Slot) -> model.Slot:
         fence=slot.fence,
         approved=slot.approved_at is not None,
         free=slot.allocation_id is None,
+        fabric=slot.fabric_guid,
     )
