@@ -28,7 +28,7 @@ $(UV): tools/uv.txt
 	@touch $@
 
 run: setup ## Start everything on this machine and follow a demo lease
-	$(BIN)/penstock up --demo
+	$(BIN)/penstock up --demo --delay-ms 500
 
 test: check ## Check and test everything
 	tools/system.sh

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import shlex
+import shutil
 import signal
+import sys
 import time
 from pathlib import Path
 from typing import Final
@@ -85,7 +87,8 @@ async def _serve(stack: Stack, options: Options, screen: Screen) -> None:
 
 
 def _say_where_to_go(running: Running, data: Path, screen: Screen) -> None:
-    lease = f"penstock allocation create --sku {running.profile.slice_sku} --gpus 1 --watch"
+    program = "penstock" if shutil.which("penstock") else os.path.relpath(sys.argv[0])
+    lease = f"{program} allocation create --sku {running.profile.slice_sku} --gpus 1 --watch"
     screen.line(f"  API     {running.api}   (its documentation: {running.api}/docs)")
     screen.line(f"  token   in {data / 'ready.json'}")
     if data != FOUND_BY_ITSELF.resolve():  # elsewhere, the CLI has to be told
