@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import asyncpg
 import httpx2
 
 from penstock.central.access import keys
@@ -52,6 +53,7 @@ class Race:
     released: "asyncio.Queue[str]" = field(default_factory=lambda: asyncio.Queue[str]())
     latencies_ms: list[float] = field(default_factory=list[float])
     kills: int = 0
+    refused: list[str] = field(default_factory=list[str])
 
     @property
     def over(self) -> bool:
@@ -59,12 +61,22 @@ class Race:
 
     async def run(self, *, kill: bool) -> None:
         cleaning = asyncio.create_task(self.clean())
+        racing = asyncio.create_task(self.race(kill=kill))
+        try:
+            await asyncio.wait({cleaning, racing}, return_when=asyncio.FIRST_COMPLETED)
+            if cleaning.done():
+                cleaning.result()  # the site never ends by itself: this says why it did
+            await racing
+        finally:
+            cleaning.cancel()
+            racing.cancel()
+
+    async def race(self, *, kill: bool) -> None:
         killing = asyncio.create_task(self.kill()) if kill else None
         await asyncio.gather(*(self.client(number) for number in range(CLIENTS)))
         if killing is not None:
             await killing
         await self.released.join()
-        cleaning.cancel()
 
     async def client(self, number: int) -> None:
         rng = random.Random(self.rng.random())
@@ -141,7 +153,10 @@ class Race:
             order = await self.stage.order(await self.released.get())
             node = self.stage.nodes[order.node_id]
             made = [proofs.make(proofs.GOOD, order, at, node) for at in range(len(order.slots))]
-            await self.stage.report(proofs.report(order, [signed for signed in made if signed]))
+            try:
+                await self.stage.report(proofs.report(order, [signed for signed in made if signed]))
+            except asyncpg.UniqueViolationError as error:  # two claims of one slot and fence
+                self.refused.append(f"the database refused a proof: {error}")
             self.released.task_done()
 
     async def kill(self) -> None:
@@ -187,7 +202,7 @@ async def run(
 async def _judge(race: Race, took_s: float) -> Result:
     claims = [Claim(c.slot, c.fence, c.lease) for c in await race.stage.claims()]
     violations = await race.stage.violations()
-    problems = history.check(race.history, claims)
+    problems = [*race.refused, *history.check(race.history, claims)]
     problems += [f"invariant {name}: {count} rows" for name, count in violations.items()]
     broken = sum(operation.broken for operation in race.history.operations)
     times = sorted(race.latencies_ms)

@@ -4,10 +4,10 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from penstock.central.allocations import release, service
-from penstock.central.allocations.model import Allocation
+from penstock.central.allocations.model import Allocation, Status
 from penstock.central.placement.queue import Ask, Queue
 from penstock.kernel import idempotency
 from penstock.kernel.names import Reference
@@ -24,6 +24,14 @@ class NewAllocation(Body):
     sku: Reference
     gpus: Annotated[int, Field(ge=1, le=1024)] | None = None
     site: Reference | None = None
+    queue: bool = False
+
+    @field_validator("queue")
+    @classmethod
+    def not_yet(cls, queue: bool) -> bool:
+        if queue:
+            raise ValueError("waiting for room is not offered yet; ask again when there is some")
+        return queue
 
 
 class State(View):
@@ -165,11 +173,11 @@ async def list_allocations(
     tx: Tx,
     paging: PageQuery,
     project: Annotated[str | None, Query(max_length=64)] = None,
-    live: bool | None = None,
+    status: Status | None = None,
 ) -> Page[AllocationView]:
-    """Leases you may see; `live=true` for those that still hold slots."""
+    """Leases you may see, all or those with one status."""
     rows = await service.page(
-        tx, actor, project=project, live=live, after=paging.after, limit=paging.fetch
+        tx, actor, project=project, status=status, after=paging.after, limit=paging.fetch
     )
     return paging.page(rows, lambda row: AllocationView.of(row, tx.now), lambda row: row.id)
 

@@ -2,7 +2,7 @@
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations import store
-from penstock.central.allocations.model import Allocation
+from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -20,10 +20,10 @@ async def get(tx: Tx, actor: Actor, id: str) -> Allocation:
 
 
 async def page(
-    tx: Tx, actor: Actor, *, project: str | None, live: bool | None, after: str, limit: int
+    tx: Tx, actor: Actor, *, project: str | None, status: Status | None, after: str, limit: int
 ) -> list[Allocation]:
     authorize(actor, "allocation.view", Resource("allocation", None, actor.tenant_id))
-    return await store.page(tx, project=project, live=live, after=after, limit=limit)
+    return await store.page(tx, project=project, status=status, after=after, limit=limit)
 
 
 async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:

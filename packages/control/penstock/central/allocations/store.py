@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
+from penstock.central.allocations.model import Allocation, Desired, Execution, Observed, Status
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
 from penstock.placement.model import Shape, Taken
@@ -27,6 +27,18 @@ SELECT = """
         SELECT array_agg(c.slot_id ORDER BY s.kind, s.index, c.slot_id) AS slot_ids,
             coalesce(max(c.blocked_reason) FILTER (WHERE c.freed_at IS NULL), '') AS blocked_reason
         FROM claims c LEFT JOIN slots s ON s.id = c.slot_id WHERE c.allocation_id = a.id) AS held
+"""
+
+# The same as Allocation.status, where a list is to be filtered by it.
+STATUS = """
+    CASE
+        WHEN a.failed_reason <> '' THEN 'failed'
+        WHEN a.freed_at IS NOT NULL THEN 'released'
+        WHEN a.desired = 'released' AND held.blocked_reason <> '' THEN 'cleanup_blocked'
+        WHEN a.desired = 'released' THEN 'releasing'
+        WHEN a.observed = 'active' THEN 'active'
+        ELSE 'placed'
+    END
 """
 
 
@@ -86,16 +98,16 @@ async def find(tx: Tx, ids: Sequence[AllocationId]) -> list[Allocation]:
 
 
 async def page(
-    tx: Tx, *, project: str | None, live: bool | None, after: str, limit: int
+    tx: Tx, *, project: str | None, status: Status | None, after: str, limit: int
 ) -> list[Allocation]:
     rows = await tx.fetch(
         f"""
         {SELECT} WHERE a.id > $3 AND ($1::text IS NULL OR a.project_id = $1)
-            AND ($2::boolean IS NULL OR (a.freed_at IS NULL) = $2)
+            AND ($2::text IS NULL OR {STATUS} = $2)
         ORDER BY a.id LIMIT $4
         """,
         project,
-        live,
+        status,
         after,
         limit,
     )

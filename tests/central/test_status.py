@@ -1,0 +1,45 @@
+"""A lease's status is computed twice, by the model and where lists are filtered: alike."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+
+import pytest
+
+from penstock.central.allocations import store
+from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
+from penstock.kernel import db
+from penstock.placement.model import Shape
+from penstock_contracts.ids import AllocationId, NodeId, ProjectId, SiteId, SkuId, TenantId
+
+pytestmark = pytest.mark.anyio
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+LEASE = Allocation(
+    AllocationId.new(), TenantId.new(), ProjectId.new(), SkuId.new(), "sku", Shape.GPU_SLICE,
+    "h100", 1, 1, "USD", SiteId.new(), NodeId.new(), Desired.ACTIVE, AT, 1, Observed.NOTHING,
+    None, "", Execution(), AT, "key", "id", "", None, (), "",
+)  # fmt: skip
+
+
+async def test_the_filter_and_the_model_agree_on_every_status(central_url: str) -> None:
+    database = await db.connect(central_url, "central", size=1)
+    ways = product(Desired, Observed, ("", "broke"), (None, AT), ("", "no proof"))
+    seen: set[str] = set()
+    for desired, observed, failed, freed, blocked in ways:
+        lease = replace(
+            LEASE, desired=desired, observed=observed, failed_reason=failed, freed_at=freed,
+            blocked_reason=blocked,
+        )  # fmt: skip
+        rows = await database.fetch(
+            f"""
+            SELECT {store.STATUS} AS status
+            FROM (SELECT $1::text AS desired, $2::text AS observed, $3::text AS failed_reason,
+                $4::timestamptz AS freed_at) AS a, (SELECT $5::text AS blocked_reason) AS held
+            """,
+            desired, observed, failed, freed, blocked,
+        )  # fmt: skip
+        assert rows[0]["status"] == lease.status
+        seen.add(lease.status)
+    assert len(seen) == 6
+    await database.close()
