@@ -1,14 +1,11 @@
 """One platform for each worker, used by test after test; a broken one is replaced."""
 
-import signal
 from collections.abc import Generator, Iterator
-from types import FrameType
 
 import pytest
 
 from .platform import Platform
 
-TEST_S_MAX = 240
 failed = pytest.StashKey[bool]()
 
 
@@ -61,17 +58,3 @@ def platform(kept: Kept, request: pytest.FixtureRequest) -> Iterator[Platform]:
         for program in (used.central, used.site, used.agent):
             print(f"{program.child.name} wrote last:\n{program.last_words()}")
         kept.drop()
-
-
-@pytest.fixture(autouse=True)
-def bounded() -> Iterator[None]:
-    """Ends a test that hangs."""
-
-    def give_up(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"the test took more than {TEST_S_MAX} s")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(TEST_S_MAX)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
