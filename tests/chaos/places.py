@@ -3,8 +3,11 @@
 from datetime import timedelta
 from typing import Final, cast
 
+import penstock.central.allocations.release
 import penstock.central.placement.commit
+import penstock.central.reports
 import penstock.site.leases.workflows
+import penstock.site.tasks.service
 import penstock_agent.executor
 import penstock_agent.journal
 from penstock.kernel.db import Database
@@ -16,6 +19,9 @@ from penstock_contracts import failpoints
 from penstock_contracts.identity import PrivateKey
 
 DECLARING: Final = (
+    penstock.central.allocations.release,
+    penstock.central.reports,
+    penstock.site.tasks.service,
     penstock.central.placement.commit,
     penstock.site.leases.workflows,
     penstock_agent.executor,

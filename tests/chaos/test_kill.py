@@ -8,7 +8,12 @@ import pytest
 from . import checks, places
 from .platform import Platform
 
-IN_BOTH: Final = ("agent.", "site.lease.")  # on the way to a lease, and on the way back
+IN_BOTH: Final = (
+    "agent.",
+    "site.lease.",
+    "site.result.",
+    "central.report.",
+)  # on the way to a lease, and on the way back
 BOTH_WAYS: Final = [point for point in places.DECLARED if point.startswith(IN_BOTH)]
 FORWARD: Final = [point for point in places.DECLARED if ".undo." not in point]
 UNDO: Final = [point for point in places.DECLARED if ".undo." in point]

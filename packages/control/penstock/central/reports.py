@@ -1,7 +1,7 @@
 """Reports from a site, each to the noun it is about."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
 from google.protobuf.message import Message
 
@@ -10,8 +10,11 @@ from penstock.central.nodes import discovery
 from penstock.central.sites import service as sites
 from penstock.kernel.db import Tx
 from penstock.kernel.feed import Rejected
+from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.ids import InvalidId, SiteId
 from penstock_contracts.wire_pb2 import SiteReport
+
+APPLIED: Final = Failpoint("central.report.applied")  # and not yet committed
 
 
 async def handle(tx: Tx, site_id: SiteId, body: bytes) -> None:
@@ -23,6 +26,7 @@ async def handle(tx: Tx, site_id: SiteId, body: bytes) -> None:
         await _dispatch(tx, site_id, report)
     except InvalidId as error:
         raise Rejected(str(error)) from error
+    APPLIED.hit()
 
 
 def refuse_unstorable(message: Message) -> None:

@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import replace
+from typing import Final
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations import orders, service, store
@@ -12,6 +13,9 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
+from penstock_contracts.failpoints import Failpoint
+
+BEGUN: Final = Failpoint("central.release.begun")  # and not yet committed
 
 
 async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
@@ -24,7 +28,9 @@ async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
     if allocation.desired is Desired.RELEASED:
         return allocation
     audit.record(tx, actor, "allocation.release", id, tenant_id=allocation.tenant_id)
-    return await begin(tx, allocation, by=actor)
+    begun = await begin(tx, allocation, by=actor)
+    BEGUN.hit()
+    return begun
 
 
 async def begin(tx: Tx, allocation: Allocation, *, by: Actor = SYSTEM) -> Allocation:

@@ -13,11 +13,14 @@ from penstock.kernel.wakeups import Wakeups
 from penstock.site.nodes.model import Node
 from penstock.site.tasks import store
 from penstock_contracts import identity
+from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.wire_pb2 import Signed, Task, TaskResult
 
 # A node answers at its deadline at the latest; an answer may take a little to arrive.
 GRACE: Final = timedelta(seconds=10)
+
+TAKEN: Final = Failpoint("site.result.taken")  # and not yet committed
 
 
 class NoAnswer(Exception):
@@ -98,4 +101,5 @@ async def finish(tx: Tx, node: Node, body: bytes) -> TaskResult | None:
     if not await store.finish(tx, result.task_id, node.id, body):
         return None
     wakeups.notify(tx, answered(result.task_id))
+    TAKEN.hit()
     return result
