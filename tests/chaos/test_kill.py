@@ -47,8 +47,10 @@ def test_a_release_survives_a_kill_at(platform: Platform, point: str) -> None:
     id = platform.lease()
     platform.until_active(id)
     platform.arm(point, "kill")
-    platform.release(id)
-    resurrect(platform, point)
+    with ThreadPoolExecutor(1) as threads:  # central may die before it answers
+        released = threads.submit(platform.release, id)
+        resurrect(platform, point)
+        released.result()
     platform.until_freed(id)
     checks.assert_released(platform, id)
 
