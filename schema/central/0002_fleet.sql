@@ -41,7 +41,8 @@ CREATE TABLE nodes (
     presence_at  timestamptz,
     enrolled_at  timestamptz NOT NULL,
     UNIQUE (site_id, name),
-    UNIQUE (public_key)
+    UNIQUE (public_key),
+    UNIQUE (id, site_id)
 );
 GRANT SELECT, INSERT, UPDATE ON nodes TO {system};
 
@@ -67,4 +68,4 @@ CREATE TABLE slots (
 -- One GPU is one slot, whoever reports it.
 CREATE UNIQUE INDEX slots_gpu ON slots (gpu_uuid) WHERE kind = 'gpu';
 GRANT SELECT ON slots TO {app};
-GRANT SELECT, INSERT, UPDATE ON slots TO {system};
+GRANT SELECT, INSERT, UPDATE (approved_at, approved_by) ON slots TO {system};

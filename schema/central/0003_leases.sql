@@ -3,7 +3,7 @@ CREATE EXTENSION IF NOT EXISTS btree_gist;
 
 CREATE TABLE allocations (
     id                        text COLLATE "C" PRIMARY KEY,
-    tenant_id                 text COLLATE "C" NOT NULL REFERENCES tenants,
+    tenant_id                 text COLLATE "C" NOT NULL,
     project_id                text COLLATE "C" NOT NULL,
     sku_id                    text COLLATE "C" NOT NULL REFERENCES skus,
     shape                     text NOT NULL,
@@ -11,8 +11,8 @@ CREATE TABLE allocations (
     gpus                      integer NOT NULL CHECK (gpus > 0),
     price_micros_per_gpu_hour bigint NOT NULL,
     currency                  text NOT NULL,
-    site_id                   text COLLATE "C" NOT NULL REFERENCES sites,
-    node_id                   text COLLATE "C" NOT NULL REFERENCES nodes,
+    site_id                   text COLLATE "C" NOT NULL,
+    node_id                   text COLLATE "C" NOT NULL,
     -- Desired: what should be. The revision counts its changes.
     desired                   text NOT NULL CHECK (desired IN ('active', 'released')),
     desired_at                timestamptz NOT NULL,
@@ -34,14 +34,24 @@ CREATE TABLE allocations (
     failed_reason             text NOT NULL DEFAULT '',  -- not empty: its realization failed
     freed_at                  timestamptz,               -- every slot's cleanup is proven
     FOREIGN KEY (project_id, tenant_id) REFERENCES projects (id, tenant_id),
-    UNIQUE (id, node_id)
+    FOREIGN KEY (node_id, site_id) REFERENCES nodes (id, site_id)
 );
 CREATE INDEX allocations_tenant ON allocations (tenant_id, id);
-CREATE INDEX allocations_live ON allocations (node_id) WHERE freed_at IS NULL;
 SELECT wall_off('allocations');
 GRANT SELECT ON allocations TO {app};
 GRANT UPDATE (desired, desired_at, revision) ON allocations TO {app};
 GRANT SELECT, INSERT, UPDATE ON allocations TO {system};
+
+-- Where a lease is, it stays.
+CREATE FUNCTION allocation_stays() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+    RAISE integrity_constraint_violation USING MESSAGE = format('%s cannot move', OLD.id);
+END $$;
+CREATE TRIGGER allocation_stays BEFORE UPDATE OF id, tenant_id, node_id ON allocations
+    FOR EACH ROW WHEN (OLD.node_id IS NOT NULL AND
+        (OLD.id, OLD.tenant_id, OLD.node_id) IS DISTINCT FROM (NEW.id, NEW.tenant_id, NEW.node_id))
+    EXECUTE FUNCTION allocation_stays();
 
 -- A cleanup proof: signed by the node, for this slot, this fence, this nonce.
 CREATE TABLE cleanup_proofs (
@@ -74,8 +84,6 @@ CREATE TABLE claims (
     freed_at       timestamptz,
     freed_fence    bigint GENERATED ALWAYS AS (CASE WHEN freed_at IS NOT NULL THEN fence END) STORED,
     PRIMARY KEY (slot_id, fence),
-    FOREIGN KEY (slot_id, node_id) REFERENCES slots (id, node_id),
-    FOREIGN KEY (allocation_id, node_id) REFERENCES allocations (id, node_id),
     FOREIGN KEY (slot_id, freed_fence) REFERENCES cleanup_proofs (slot_id, fence)
 );
 CREATE UNIQUE INDEX claims_live ON claims (slot_id) WHERE freed_at IS NULL;
@@ -83,7 +91,30 @@ CREATE INDEX claims_allocation ON claims (allocation_id);
 SELECT wall_off('claims');
 GRANT SELECT ON claims TO {app};
 GRANT UPDATE (cleanup_nonce, blocked_reason) ON claims TO {app};
-GRANT SELECT, INSERT, UPDATE ON claims TO {system};
+GRANT SELECT, INSERT, UPDATE (cleanup_nonce, blocked_reason, freed_at) ON claims TO {system};
+
+-- A claim's slot and its allocation are both on the claim's node. Two foreign keys would say
+-- the same, row by row, at half the price of a claim; this asks once for all that a statement
+-- inserts. Nothing can break it later: no role may delete a slot or an allocation, or change
+-- where one is, or what a claim refers to.
+CREATE FUNCTION claims_refer() RETURNS trigger
+    LANGUAGE plpgsql SET search_path = public, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    stray record;
+BEGIN
+    SELECT c.slot_id, c.allocation_id INTO stray FROM added c
+    WHERE (SELECT s.node_id FROM slots s WHERE s.id = c.slot_id) IS DISTINCT FROM c.node_id
+        OR (SELECT (a.node_id, a.tenant_id) FROM allocations a WHERE a.id = c.allocation_id)
+            IS DISTINCT FROM (c.node_id, c.tenant_id)
+    LIMIT 1;
+    IF FOUND THEN
+        RAISE foreign_key_violation USING MESSAGE = format(
+            'claim of slot %s by %s: they are not on one node', stray.slot_id, stray.allocation_id);
+    END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER claims_refer AFTER INSERT ON claims REFERENCING NEW TABLE AS added
+    FOR EACH STATEMENT EXECUTE FUNCTION claims_refer();
 
 -- A tenant sees the slots that it holds, and no other.
 ALTER TABLE slots ENABLE ROW LEVEL SECURITY;
@@ -92,15 +123,47 @@ CREATE POLICY system ON slots TO {system} USING (true) WITH CHECK (true);
 CREATE POLICY tenant ON slots FOR SELECT TO {app} USING (
     EXISTS (SELECT FROM claims WHERE claims.slot_id = slots.id AND claims.freed_at IS NULL));
 
--- Why a placement went where it did.
-CREATE TABLE placement_receipts (
-    allocation_id text COLLATE "C" PRIMARY KEY REFERENCES allocations,
-    tenant_id     text COLLATE "C" NOT NULL,
-    receipt       jsonb NOT NULL
+-- A node as the solver sees it; its slots in order, the chassis last.
+CREATE VIEW fleet_nodes WITH (security_invoker = true) AS
+    SELECT n.id, n.site_id, n.family, n.fault, n.draining, n.drain_reason, n.connected, held.*
+    FROM nodes n CROSS JOIN LATERAL (
+        SELECT array_agg(s.id ORDER BY s.kind DESC, s.index) AS slot_ids,
+            array_agg(s.kind ORDER BY s.kind DESC, s.index) AS kinds,
+            array_agg(s.index ORDER BY s.kind DESC, s.index) AS indexes,
+            array_agg(s.numa_node ORDER BY s.kind DESC, s.index) AS numa_nodes,
+            array_agg(s.fabric_guid ORDER BY s.kind DESC, s.index) AS fabrics,
+            array_agg(s.approved_at IS NOT NULL ORDER BY s.kind DESC, s.index) AS approved,
+            array_agg(coalesce(last.fence, 0) ORDER BY s.kind DESC, s.index) AS fences,
+            array_agg(last.fence IS NULL OR last.freed_at IS NOT NULL
+                ORDER BY s.kind DESC, s.index) AS free
+        FROM slots s LEFT JOIN LATERAL (
+            SELECT c.fence, c.freed_at FROM claims c
+            WHERE c.slot_id = s.id ORDER BY c.fence DESC LIMIT 1) AS last ON true
+        WHERE s.node_id = n.id) AS held;
+GRANT SELECT ON fleet_nodes TO {system};
+
+-- What happened to the fleet, in order: a replica that knows it up to a revision brings itself
+-- up to date from here, and any placement can be replayed on the fleet as it was. Written and
+-- numbered under the fleet's lock, without gaps.
+CREATE TABLE fleet_changes (
+    revision      bigint PRIMARY KEY CHECK (revision > 0),
+    kind          text NOT NULL CHECK (kind IN ('node', 'claim', 'free')),
+    node_id       text COLLATE "C" NOT NULL,
+    node          jsonb,             -- of 'node': as it is from now on
+    slot_ids      text[],            -- of 'claim' and 'free'
+    allocation_id text COLLATE "C",  -- of 'claim' and 'free'
+    tenant_id     text COLLATE "C",
+    receipt       jsonb,             -- of 'claim': why it went where it did
+    at            timestamptz NOT NULL,
+    CHECK ((kind = 'node') = (node IS NOT NULL)),
+    CHECK ((kind = 'claim') = (receipt IS NOT NULL)),
+    CHECK ((kind = 'node') = (slot_ids IS NULL) AND (kind = 'node') = (allocation_id IS NULL))
 );
-SELECT wall_off('placement_receipts');
-GRANT SELECT ON placement_receipts TO {app};
-GRANT SELECT, INSERT ON placement_receipts TO {system};
+CREATE INDEX fleet_changes_nodes ON fleet_changes (node_id, revision) WHERE kind = 'node';
+CREATE INDEX fleet_changes_allocation ON fleet_changes (allocation_id) WHERE kind = 'claim';
+SELECT wall_off('fleet_changes');
+GRANT SELECT (revision, kind, allocation_id, tenant_id, receipt) ON fleet_changes TO {app};
+GRANT SELECT, INSERT ON fleet_changes TO {system};
 
 -- Time that a tenant had its GPUs, from what the node was observed to do. Half-open, and
 -- no two of an allocation overlap: no second is lost, none is billed twice.

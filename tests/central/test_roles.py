@@ -75,6 +75,7 @@ TABLE: dict[str, Row] = {
     "GET /v1/allocations/{allocation}": Row(OWN),
     "GET /v1/allocations/{allocation}/timeline": Row(OWN),
     "GET /v1/allocations/{allocation}/receipt": Row(OWN),
+    "GET /v1/allocations/{allocation}/receipt/replay": Row(OWN),
     "POST /v1/allocations/{allocation}/release": Row((401, 404, 403, 202, 202, 202)),
     "GET /v1/usage": Row(LIST),
     "GET /v1/events": Row(LIST),

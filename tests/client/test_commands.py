@@ -169,6 +169,7 @@ EVERY_CALL = (
     ("allocation", "create", "--sku", "x", "--watch"),
     ("allocation", "release", "alloc_1", "--watch"),
     ("allocation", "receipt", "alloc_1"),
+    ("allocation", "receipt", "alloc_1", "--replay"),
     ("usage", "ls", "--project", "project_1"),
     ("events", "--follow"),
     ("invariants", "ls"),

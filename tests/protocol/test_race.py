@@ -33,8 +33,8 @@ async def test_the_checker_sees_a_slot_that_is_held_twice(central_url: str, tmp_
             DROP INDEX claims_live;
             ALTER TABLE claims DROP CONSTRAINT claims_pkey;
             CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-            CREATE TRIGGER deaf BEFORE INSERT ON feed_entries FOR EACH ROW
-                WHEN (NEW.feed = 'fleet') EXECUTE FUNCTION forget();
+            CREATE TRIGGER deaf BEFORE INSERT ON fleet_changes FOR EACH ROW
+                WHEN (NEW.kind = 'claim') EXECUTE FUNCTION forget();
             """
         )
         await owner.close()

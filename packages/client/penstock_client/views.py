@@ -138,6 +138,14 @@ class Allocation(TypedDict):
     reason: str | None
 
 
+class Replay(TypedDict):
+    """What deciding a placement again leads to; `receipt` is None if it would be refused."""
+
+    same: bool
+    differences: list[str]
+    receipt: Mapping[str, object] | None
+
+
 # `from` is a keyword, so this one cannot be written as a class.
 Usage = TypedDict(
     "Usage",

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
+PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 SUFFIX_LENGTH = 26
 
 
@@ -93,7 +94,7 @@ def uuid7(now_ms: int, entropy: bytes) -> int:
 
 
 def encode(value: int) -> str:
-    return "".join(ALPHABET[value >> shift & 31] for shift in range(125, -1, -5))
+    return "".join([PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def is_suffix(text: str) -> bool:

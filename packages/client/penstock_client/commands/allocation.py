@@ -9,7 +9,7 @@ from penstock_client.commands import states
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, aged, column
 from penstock_client.session import Session
-from penstock_client.views import Allocation
+from penstock_client.views import Allocation, Replay
 from penstock_client.watching import Journey
 
 app = App(name="allocation", help="Allocations: GPUs, from asking for them to giving them back.")
@@ -123,14 +123,35 @@ def timeline(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def receipt(id: str, /, *, options: Options = UNSET) -> None:
-    """Show why it was placed where it is: candidates, scores, rejections."""
+def receipt(id: str, /, *, replay: bool = False, options: Options = UNSET) -> int:
+    """Show why it was placed where it is: candidates, scores, rejections.
+
+    Parameters
+    ----------
+    replay
+        Decide again, on the fleet as it was, and compare. Exits with 1 if it differs.
+    """
     with session.start(options) as run:
+        if replay:
+            return show_replay(options, id, run.client.allocations.replay(id))
         found = run.client.allocations.receipt(id)
     if options.json:
         screen.document(found)
     else:
         screen.outline(found)
+    return errors.OK
+
+
+def show_replay(options: Options, id: str, again: Replay) -> int:
+    if options.json:
+        screen.document(again)
+    elif again["same"]:
+        screen.line(f"{id}: decided again, with the same result")
+    else:
+        screen.line(f"{id}: decided again, and it differs in {', '.join(again['differences'])}")
+        if again["receipt"] is not None:
+            screen.outline(again["receipt"])
+    return errors.OK if again["same"] else errors.REFUSED
 
 
 def finish(run: Session, options: Options, begun: Allocation, journey: Journey | None) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Allocation, Event, Page, Usage
+from penstock_client.views import Allocation, Event, Page, Replay, Usage
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Allocations:
         """Why it was placed where it is: candidates, scores, rejections."""
         request = requests.get("allocations", id, "receipt")
         return single.fetch(self.transport, request, dict[str, object])
+
+    def replay(self, id: str) -> Replay:
+        """Decide its placement again, on the fleet as it was, and compare."""
+        request = requests.get("allocations", id, "receipt", "replay")
+        return single.fetch(self.transport, request, Replay)
 
 
 @dataclass(frozen=True)

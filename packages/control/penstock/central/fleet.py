@@ -1,18 +1,49 @@
-"""The fleet's lock and its change log.
+"""The fleet's lock and its log of changes.
 
 Whoever changes what can be placed (claims, slots, nodes) first takes the fleet's lock,
-then says which node changed. So a holder of the lock knows, from its own revision and
-the log, exactly what is free: the lock is the leader.
+then says what changed. So a holder of the lock knows, from its own revision and the log,
+exactly what is free: the lock is the leader. The log also remembers: any placement can be
+replayed on the fleet as it was.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypedDict, cast
 
-from penstock.kernel import feed
+from penstock.kernel import wakeups
 from penstock.kernel.db import Tx
-from penstock_contracts.ids import NodeId
+from penstock_contracts.ids import AllocationId, NodeId, SlotId, TenantId
 
-FEED: Final = "fleet"
 LOCK: Final = 0x464C4545  # "FLEE"
+ROOM: Final = "room"  # told when something may fit that did not before
+
+
+class NodeRow(TypedDict):
+    """A row of `fleet_nodes`; the lists are in the order of its slots."""
+
+    id: str
+    site_id: str
+    family: str
+    fault: str
+    draining: bool
+    drain_reason: str
+    connected: bool
+    slot_ids: list[str] | None  # None until it was discovered
+    kinds: list[str]
+    indexes: list[int]
+    numa_nodes: list[int]
+    fabrics: list[str]
+    approved: list[bool]
+    fences: list[int]
+    free: list[bool]
+
+
+@dataclass(frozen=True)
+class Change:
+    revision: int
+    kind: str
+    node_id: str
+    slot_ids: tuple[str, ...]
 
 
 async def lock(tx: Tx) -> None:
@@ -20,16 +51,95 @@ async def lock(tx: Tx) -> None:
     await tx.lock(LOCK)
 
 
-def touch(tx: Tx, node_id: NodeId) -> None:
-    """The node, its slots or their claims changed."""
-    feed.append(tx, FEED, b"", key=node_id)
+async def changed(tx: Tx, *nodes: NodeId) -> None:
+    """These nodes, or their slots, are now as the database says."""
+    await tx.execute(
+        """
+        INSERT INTO fleet_changes (revision, kind, node_id, node, at)
+        SELECT head.revision + row_number() OVER (ORDER BY n.id), 'node', n.id, to_jsonb(n), $2
+        FROM fleet_nodes n, (SELECT coalesce(max(revision), 0) FROM fleet_changes) head (revision)
+        WHERE n.id = ANY($1)
+        """,
+        nodes,
+        tx.now,
+    )
+    wakeups.notify(tx, ROOM)
 
 
-async def changed_since(tx: Tx, revision: int) -> tuple[list[NodeId], int]:
-    """The nodes that changed after `revision`, and the revision now."""
+async def freed(
+    tx: Tx, node: NodeId, slots: Sequence[SlotId], allocation: AllocationId, tenant: TenantId
+) -> None:
+    """These slots of the node may be claimed again."""
+    await tx.execute(
+        """
+        INSERT INTO fleet_changes
+            (revision, kind, node_id, slot_ids, allocation_id, tenant_id, at)
+        SELECT coalesce(max(revision), 0) + 1, 'free', $1, $2, $3, $4, $5 FROM fleet_changes
+        """,
+        node,
+        slots,
+        allocation,
+        tenant,
+        tx.now,
+    )
+    wakeups.notify(tx, ROOM)
+
+
+async def changes_since(tx: Tx, revision: int) -> list[Change]:
     rows = await tx.fetch(
-        "SELECT key, seq FROM feed_entries WHERE feed = $1 AND seq > $2 ORDER BY seq",
-        FEED,
+        """
+        SELECT revision, kind, node_id, coalesce(slot_ids, '{}') AS slot_ids FROM fleet_changes
+        WHERE revision > $1 ORDER BY revision
+        """,
         revision,
     )
-    return [NodeId(row["key"]) for row in rows], rows[-1]["seq"] if rows else revision
+    return [Change(r["revision"], r["kind"], r["node_id"], tuple(r["slot_ids"])) for r in rows]
+
+
+async def revision(tx: Tx) -> int:
+    """Of the last change."""
+    last: int = await tx.fetchval("SELECT coalesce(max(revision), 0) FROM fleet_changes")
+    return last
+
+
+async def nodes(tx: Tx, ids: Sequence[str] | None) -> list[NodeRow]:
+    """These nodes, or all, as the solver sees them."""
+    if ids is None:
+        rows = await tx.fetch("SELECT * FROM fleet_nodes")
+    else:
+        rows = await tx.fetch("SELECT * FROM fleet_nodes WHERE id = ANY($1)", ids)
+    return [cast("NodeRow", dict(row)) for row in rows]
+
+
+async def nodes_at(tx: Tx, revision: int, family: str) -> dict[str, tuple[int, NodeRow]]:
+    """The family's nodes as they were: each with the revision that its row is of."""
+    rows = await tx.fetch(
+        """
+        SELECT * FROM (
+            SELECT DISTINCT ON (node_id) node_id, revision, node FROM fleet_changes
+            WHERE kind = 'node' AND revision <= $1 ORDER BY node_id, revision DESC) AS last
+        WHERE node ->> 'family' = $2
+        """,
+        revision,
+        family,
+    )
+    return {row["node_id"]: (row["revision"], row["node"]) for row in rows}
+
+
+async def leases_at(tx: Tx, revision: int) -> list[Change]:
+    """What was claimed and freed until then, in order."""
+    rows = await tx.fetch(
+        """
+        SELECT revision, kind, node_id, slot_ids FROM fleet_changes
+        WHERE kind <> 'node' AND revision <= $1 ORDER BY revision
+        """,
+        revision,
+    )
+    return [Change(r["revision"], r["kind"], r["node_id"], tuple(r["slot_ids"])) for r in rows]
+
+
+async def receipt(tx: Tx, id: AllocationId) -> dict[str, object] | None:
+    found: dict[str, object] | None = await tx.fetchval(
+        "SELECT receipt FROM fleet_changes WHERE allocation_id = $1 AND kind = 'claim'", id
+    )
+    return found

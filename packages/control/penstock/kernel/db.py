@@ -28,6 +28,7 @@ else:
     Connection = object
 
 T = TypeVar("T")
+Record = asyncpg.Record
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 logger = log.get(__name__)
 

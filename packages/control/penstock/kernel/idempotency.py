@@ -6,6 +6,7 @@ same key waits on that row, then gets the recorded answer; with another body, a 
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,11 +72,7 @@ async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
         key,
     )
     if row is None or bytes(row["request"]) != request:
-        raise Conflict(
-            "this Idempotency-Key was used for a different request",
-            code="idempotency_key_reused",
-            suggestion="use a new key for a new request",
-        )
+        raise reused()
     if not row["response"]:
         raise Conflict(
             "this request was answered, and its answer held a secret that is shown only once",
@@ -87,6 +84,14 @@ async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
         bytes(row["response"]), row["status"], headers=replay, media_type="application/json"
     )
     return Claim(actor.name, key, answer)
+
+
+def reused() -> Conflict:
+    return Conflict(
+        "this Idempotency-Key was used for a different request",
+        code="idempotency_key_reused",
+        suggestion="use a new key for a new request",
+    )
 
 
 async def record(tx: Tx, claim: Claim, response: Response, *, secret: bool = False) -> None:
@@ -102,6 +107,55 @@ async def record_answer(tx: Tx, claim: Claim, status: int, body: bytes) -> None:
         status,
         body,
     )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was answered to a key, and to which request."""
+
+    request: bytes
+    body: bytes
+
+
+async def answers(tx: Tx, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Answer]:
+    """By actor and key: what was answered before."""
+    if not keys:
+        return {}
+    rows = await tx.fetch(
+        """
+        SELECT actor, key, request, coalesce(response, '') AS response FROM idempotency_keys
+        JOIN unnest($1::text[], $2::text[]) AS asked (actor, key) USING (actor, key)
+        """,
+        [actor for actor, _ in keys],
+        [key for _, key in keys],
+    )
+    return {
+        (row["actor"], row["key"]): Answer(bytes(row["request"]), bytes(row["response"]))
+        for row in rows
+    }
+
+
+async def record_answers(tx: Tx, given: Sequence[tuple[Actor, str, bytes, int, bytes]]) -> None:
+    """For each actor and key: the request, and what was answered with which status.
+
+    A key that somebody took in the meantime is a unique violation.
+    """
+    if given:
+        await tx.execute(
+            """
+            INSERT INTO idempotency_keys
+                (tenant_id, actor, key, request, status, response, created_at)
+            SELECT new.*, $7 FROM unnest(
+                $1::text[], $2::text[], $3::text[], $4::bytea[], $5::int[], $6::bytea[]) AS new
+            """,
+            [actor.tenant_id for actor, *_ in given],
+            [actor.name for actor, *_ in given],
+            [key for _, key, *_ in given],
+            [request for _, _, request, *_ in given],
+            [status for *_, status, _ in given],
+            [body for *_, body in given],
+            tx.now,
+        )
 
 
 async def release(tx: Tx, claim: Claim) -> None:

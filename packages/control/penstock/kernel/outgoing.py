@@ -5,7 +5,7 @@ Collected while the work is done and written in one call at the very end, by
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -70,8 +70,8 @@ async def flush(connection: "Connection", outgoing: Outgoing, now: datetime) -> 
     entries = _newest(outgoing.entries)
     await connection.execute(
         "SELECT append_outgoing($1, $2, $3, $4, $5, $6, $7)",
-        [asdict(entry) for entry in outgoing.audit],
-        [asdict(event) for event in outgoing.events],
+        outgoing.audit,
+        outgoing.events,
         [entry.feed for entry in entries],
         [entry.key for entry in entries],
         [entry.body for entry in entries],

@@ -1,5 +1,6 @@
 """The nodes of one GPU family: their facts by row, their cohorts, and the index of states."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -11,8 +12,8 @@ from penstock.placement.columns import Columns
 from penstock.placement.costs import Costs
 from penstock.placement.groups import Index
 from penstock.placement.layouts import Layout
-from penstock.placement.nodes import Node
-from penstock.placement.plans import Part
+from penstock.placement.nodes import WHOLE_MILLI, Node
+from penstock.placement.plans import Part, Taken
 from penstock.placement.states import Divided, Kind, State, fits, score
 
 KNOWN_MAX: Final = 4096
@@ -87,6 +88,32 @@ class Family:
         columns.memory_mib[number] -= part.memory_mib
         row.state = self._state(row)
         self._index(part.node_id, row)
+
+    def hold(self, id: str, slot_ids: Iterable[str]) -> None:
+        """Whole slots, each under its next fence."""
+        row, columns = self.rows[id], self.columns
+        fences: list[int] = columns.fences[row.number].tolist()
+        taken: list[Taken] = []
+        for slot in slot_ids:
+            if slot == row.chassis_id:
+                taken.append(Taken(slot, columns.chassis_fence.item(row.number) + 1))
+            else:
+                taken.append(Taken(slot, fences[row.slot_ids.index(slot)] + 1))
+        self.take(Part(id, tuple(taken)))
+
+    def free(self, id: str, slot_ids: Iterable[str]) -> None:
+        """Whole slots: what discovery and approval made of them does not change by a lease."""
+        row, columns = self.rows[id], self.columns
+        self._unindex(id, row)
+        for slot in slot_ids:
+            if slot == row.chassis_id:
+                row.chassis_free = True
+                continue
+            gpu = row.slot_ids.index(slot)
+            columns.milli[row.number, gpu] = WHOLE_MILLI
+            columns.free[row.number] = columns.free.item(row.number) | 1 << gpu
+        row.state = self._state(row)
+        self._index(id, row)
 
     def ranking(self, kind: Kind) -> list[tuple[tuple[int, ...], State]]:
         """Every state that fits requests of this kind, best first."""

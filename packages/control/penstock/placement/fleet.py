@@ -48,6 +48,18 @@ class Fleet:
         for part in plan.parts:
             self._families[self._homes[part.node_id]].take(part)
 
+    def hold(self, node_id: str, slot_ids: Iterable[str]) -> None:
+        """Whoever placed it: these slots are held from now on, each under its next fence."""
+        home = self._homes.get(node_id)
+        if home is not None:
+            self._families[home].hold(node_id, slot_ids)
+
+    def free(self, node_id: str, slot_ids: Iterable[str]) -> None:
+        """These slots may be claimed again."""
+        home = self._homes.get(node_id)
+        if home is not None:
+            self._families[home].free(node_id, slot_ids)
+
     def declare(self, workload: Workload, weights: Weights | None = None) -> None:
         """Say what shares are typically asked for; costs are reckoned by it from now on."""
         self.workload = workload

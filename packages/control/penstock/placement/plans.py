@@ -51,6 +51,8 @@ class Plan:
 
     @property
     def taken(self) -> tuple[Taken, ...]:
+        if len(self.parts) == 1:
+            return self.parts[0].taken
         return tuple(taken for part in self.parts for taken in part.taken)
 
 

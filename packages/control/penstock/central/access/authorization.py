@@ -14,6 +14,7 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.errors import Forbidden, NotFound
 from penstock_contracts.ids import TenantId
 
+REMEMBERED_MAX: Final = 8192
 FOLDER: Final = Path(__file__).parent
 
 
@@ -39,7 +40,19 @@ class Policies:
         # The schema says which actions belong to which group.
         self._actions = cedarpy.Entities.from_json_str("[]", cedarpy.Schema.from_str(schema))
 
+        self._answers: dict[tuple[Actor, str, str, str], bool] = {}
+
     def permit(self, actor: Actor, action: str, resource: Resource) -> bool:
+        """The same question has the same answer as long as the policies are the same."""
+        question = (actor, action, resource.noun, resource.tenant_id or "")
+        answer = self._answers.get(question)
+        if answer is None:
+            if len(self._answers) >= REMEMBERED_MAX:
+                self._answers.clear()
+            answer = self._answers[question] = self._ask(actor, action, resource)
+        return answer
+
+    def _ask(self, actor: Actor, action: str, resource: Resource) -> bool:
         principal = f'Penstock::Actor::"{actor.id}"'
         entities: list[dict[str, object]] = [
             {

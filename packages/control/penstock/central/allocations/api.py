@@ -8,8 +8,10 @@ from pydantic import Field, field_validator
 
 from penstock.central.allocations import release, service
 from penstock.central.allocations.model import Allocation, Status
+from penstock.central.placement import replaying
 from penstock.central.placement.queue import Ask, Queue
 from penstock.kernel import idempotency
+from penstock.kernel.db import Database
 from penstock.kernel.names import Reference
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import BareRoute, Body, Caller, CorrelationId, Tx, TxRoute, View
@@ -197,8 +199,28 @@ async def get_timeline(id: str, actor: Caller, tx: Tx) -> Page[dict[str, object]
 
 @router.get("/{id}/receipt")
 async def get_receipt(id: str, actor: Caller, tx: Tx) -> dict[str, object]:
-    """Why it was placed where it is."""
+    """Why it was placed where it is: what it was compared with, and what the rules removed."""
     return await service.receipt(tx, actor, id)
+
+
+class ReplayView(View):
+    """What deciding again leads to, on the fleet as it was."""
+
+    same: bool
+    differences: list[str]
+    receipt: dict[str, object] | None
+
+
+@asking.get("/{id}/receipt/replay")
+async def replay_receipt(id: str, request: Request, actor: Caller) -> ReplayView:
+    """Decide again, on the fleet as it was at that moment, and compare."""
+    database: Database = request.app.state.database
+    async with database.transaction(tenant=actor.tenant_id) as tx:
+        receipt = await service.receipt(tx, actor, id)
+    # The fleet's history is no tenant's to see; the answer tells of its own lease.
+    async with database.transaction() as tx:
+        again = await replaying.replay(tx, receipt)
+    return ReplayView(same=again.same, differences=again.differences, receipt=again.receipt)
 
 
 @router.post("/{id}/release", status_code=202)

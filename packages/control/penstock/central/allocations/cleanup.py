@@ -14,6 +14,7 @@ from penstock.central import fleet
 from penstock.central.allocations import store
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.allocations.observation import locked
+from penstock.central.allocations.store import Proven
 from penstock.central.nodes import service as nodes
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot
@@ -38,14 +39,16 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
         return  # answers a request that was replaced by a newer one, or was answered already
     node = await nodes.get(tx, SYSTEM, allocation.node_id)
     proofs = {slot_of(signed): signed for signed in report.proofs}
+    proven: list[Proven] = []
     for slot in held:
         signed = proofs.get(slot.id)
         fault = missing(report) if signed is None else check(signed, slot, node.public_key)
         if signed is not None and not fault:
-            await _free(tx, allocation, slot, signed)
+            proven.append(Proven(ProofId.new(), slot, signed))
         else:
             await _block(tx, allocation, slot, fault)
-    fleet.touch(tx, allocation.node_id)
+    if proven:
+        await _free(tx, allocation, proven)
     if await store.finish_if_freed(tx, allocation.id):
         events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
 
@@ -92,15 +95,17 @@ def _shortcoming(proof: CleanupProof, required: Sequence[str]) -> str:
     return ""
 
 
-async def _free(tx: Tx, allocation: Allocation, slot: Slot, signed: Signed) -> None:
-    proof_id = ProofId.new()
-    await store.add_proof(tx, proof_id, slot.id, slot.fence, allocation, signed)
-    await store.free(tx, slot.id, slot.fence)
-    audit.record(
-        tx, SYSTEM, "slot.free", slot.id,
-        tenant_id=allocation.tenant_id, proof=proof_id, fence=slot.fence,
-    )  # fmt: skip
-    _tell(tx, "slot.cleanup_proven", allocation, slot, proof=proof_id)
+async def _free(tx: Tx, allocation: Allocation, proven: list[Proven]) -> None:
+    await store.free(tx, allocation, proven)
+    ids = [one.slot.id for one in proven]
+    await fleet.freed(tx, allocation.node_id, ids, allocation.id, allocation.tenant_id)
+    for one in proven:
+        slot = one.slot
+        audit.record(
+            tx, SYSTEM, "slot.free", slot.id,
+            tenant_id=allocation.tenant_id, proof=one.id, fence=slot.fence,
+        )  # fmt: skip
+        _tell(tx, "slot.cleanup_proven", allocation, slot, proof=one.id)
 
 
 async def _block(tx: Tx, allocation: Allocation, slot: Slot, fault: str) -> None:

@@ -12,7 +12,7 @@ DESIRED = {Desired.ACTIVE: wire.DESIRED_ACTIVE, Desired.RELEASED: wire.DESIRED_R
 SHAPE = {Shape.BAREMETAL: wire.SHAPE_BAREMETAL, Shape.GPU_SLICE: wire.SHAPE_GPU_SLICE}
 
 
-def send(tx: Tx, allocation: Allocation, slots: list[Slot]) -> None:
+def send(tx: Tx, allocation: Allocation, slots: list[wire.SlotBinding]) -> None:
     """Append the newest revision to the site's orders."""
     document = wire.DesiredAllocation(
         allocation_id=allocation.id,
@@ -20,7 +20,7 @@ def send(tx: Tx, allocation: Allocation, slots: list[Slot]) -> None:
         desired=DESIRED[allocation.desired],
         shape=SHAPE[allocation.shape],
         node_id=allocation.node_id,
-        slots=[binding(slot) for slot in slots],
+        slots=slots,
         correlation_id=allocation.correlation_id,
     )
     body = wire.SiteOrder(allocation=document).SerializeToString()

@@ -65,7 +65,6 @@ async def _ask(tx: Tx, allocation: Allocation, held: list[Slot]) -> Allocation:
     )
     await store.desire(tx, asked.id, asked.desired, asked.revision)
     fresh = [replace(slot, cleanup_nonce=secrets.token_bytes(16)) for slot in held]
-    for slot in fresh:
-        await store.ask_cleanup(tx, slot.id, asked.id, slot.cleanup_nonce or b"")
-    orders.send(tx, asked, fresh)
+    await store.ask_cleanup(tx, asked.id, {slot.id: slot.cleanup_nonce or b"" for slot in fresh})
+    orders.send(tx, asked, [orders.binding(slot) for slot in fresh])
     return asked

@@ -1,11 +1,13 @@
 """What may be seen of allocations. The caller owns the transaction."""
 
+from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations import store
 from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
+from penstock.kernel.errors import NotFound
 from penstock.kernel.events import Event
 
 
@@ -33,4 +35,8 @@ async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:
 
 
 async def receipt(tx: Tx, actor: Actor, id: str) -> dict[str, object]:
-    return await store.receipt(tx, (await get(tx, actor, id)).id)
+    allocation = await get(tx, actor, id)
+    found = await fleet.receipt(tx, allocation.id)
+    if found is None:
+        raise NotFound("allocation", id)
+    return found

@@ -1,13 +1,15 @@
-"""All SQL that touches the allocations, claims and placement_receipts tables."""
+"""The SQL that touches the allocations and claims tables; placement.writing inserts them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import asyncpg
 
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed, Status
+from penstock.central.slots.model import Slot
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
-from penstock.placement.model import Shape, Taken
+from penstock.placement.model import Shape
 from penstock_contracts.ids import (
     AllocationId,
     NodeId,
@@ -40,6 +42,15 @@ STATUS = """
         ELSE 'placed'
     END
 """
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A slot whose cleanup its node proved."""
+
+    id: ProofId
+    slot: Slot
+    signed: Signed
 
 
 def _allocation(row: asyncpg.Record) -> Allocation:
@@ -114,58 +125,6 @@ async def page(
     return [_allocation(row) for row in rows]
 
 
-async def add(
-    tx: Tx, placed: Sequence[tuple[Allocation, tuple[Taken, ...], dict[str, object]]]
-) -> None:
-    """Allocations with their claims and receipts, in bulk. A slot held already is a
-    unique violation: the caller's fleet was stale, and nothing was written."""
-    allocations = [allocation for allocation, _, _ in placed]
-    await tx.connection.executemany(
-        """
-        INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, gpus,
-            price_micros_per_gpu_hour, currency, site_id, node_id, desired, desired_at, revision,
-            created_at, created_by, correlation_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-        """,
-        [
-            (
-                a.id, a.tenant_id, a.project_id, a.sku_id, a.shape, a.family, a.gpus,
-                a.price_micros_per_gpu_hour, a.currency, a.site_id, a.node_id, a.desired,
-                a.desired_at, a.revision, a.created_at, a.created_by, a.correlation_id,
-            )
-            for a in allocations
-        ],
-    )  # fmt: skip
-    claims = [(taken, a) for a, all_taken, _ in placed for taken in all_taken]
-    await tx.execute(
-        """
-        INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
-        SELECT slot, fence, allocation, tenant, node, $6
-        FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[])
-            AS new (slot, fence, allocation, tenant, node)
-        """,
-        [taken.slot_id for taken, _ in claims],
-        [taken.fence for taken, _ in claims],
-        [a.id for _, a in claims],
-        [a.tenant_id for _, a in claims],
-        [a.node_id for _, a in claims],
-        tx.now,
-    )
-    await tx.connection.executemany(
-        "INSERT INTO placement_receipts (allocation_id, tenant_id, receipt) VALUES ($1, $2, $3)",
-        [(a.id, a.tenant_id, receipt) for a, _, receipt in placed],
-    )
-
-
-async def receipt(tx: Tx, id: AllocationId) -> dict[str, object]:
-    found: dict[str, object] | None = await tx.fetchval(
-        "SELECT receipt FROM placement_receipts WHERE allocation_id = $1", id
-    )
-    if found is None:
-        raise NotFound("allocation", id)
-    return found
-
-
 async def gpus_held(tx: Tx, tenants: Sequence[TenantId]) -> dict[TenantId, int]:
     """How many GPUs each tenant holds now, those being cleaned included."""
     rows = await tx.fetch(
@@ -188,16 +147,17 @@ async def desire(tx: Tx, id: AllocationId, desired: Desired, revision: int) -> N
     )
 
 
-async def ask_cleanup(tx: Tx, slot_id: SlotId, allocation_id: AllocationId, nonce: bytes) -> None:
-    """A fresh nonce for the live claim: only a proof made after this one counts."""
+async def ask_cleanup(tx: Tx, id: AllocationId, nonces: dict[SlotId, bytes]) -> None:
+    """Fresh nonces for live claims: only proofs made after this count."""
     await tx.execute(
         """
-        UPDATE claims SET cleanup_nonce = $3, blocked_reason = ''
-        WHERE slot_id = $1 AND allocation_id = $2 AND freed_at IS NULL
+        UPDATE claims c SET cleanup_nonce = asked.nonce, blocked_reason = ''
+        FROM unnest($2::text[], $3::bytea[]) AS asked (slot_id, nonce)
+        WHERE c.slot_id = asked.slot_id AND c.allocation_id = $1 AND c.freed_at IS NULL
         """,
-        slot_id,
-        allocation_id,
-        nonce,
+        id,
+        list(nonces),
+        list(nonces.values()),
     )
 
 
@@ -239,16 +199,28 @@ async def block(tx: Tx, slot_id: SlotId, fence: int, reason: str) -> None:
     )
 
 
-async def free(tx: Tx, slot_id: SlotId, fence: int) -> None:
-    """The database accepts it only with a proof of this slot and fence."""
+async def free(tx: Tx, allocation: Allocation, proven: Sequence[Proven]) -> None:
+    """With their proofs: the database frees no claim without the proof of its slot and fence."""
     await tx.execute(
         """
-        UPDATE claims SET freed_at = $3, blocked_reason = ''
-        WHERE slot_id = $1 AND fence = $2 AND freed_at IS NULL
+        WITH proofs AS (
+            INSERT INTO cleanup_proofs (id, slot_id, fence, allocation_id, tenant_id, payload,
+                signature, proven_at)
+            SELECT new.id, new.slot, new.fence, $1, $2, new.payload, new.signature, $3
+            FROM unnest($4::text[], $5::text[], $6::bigint[], $7::bytea[], $8::bytea[])
+                AS new (id, slot, fence, payload, signature))
+        UPDATE claims c SET freed_at = $3, blocked_reason = ''
+        FROM unnest($5::text[], $6::bigint[]) AS proven (slot, fence)
+        WHERE c.slot_id = proven.slot AND c.fence = proven.fence AND c.freed_at IS NULL
         """,
-        slot_id,
-        fence,
+        allocation.id,
+        allocation.tenant_id,
         tx.now,
+        [one.id for one in proven],
+        [one.slot.id for one in proven],
+        [one.slot.fence for one in proven],
+        [one.signed.payload for one in proven],
+        [one.signed.signature for one in proven],
     )
 
 
@@ -263,23 +235,3 @@ async def finish_if_freed(tx: Tx, id: AllocationId) -> bool:
         tx.now,
     )
     return changed > 0
-
-
-async def add_proof(
-    tx: Tx, id: ProofId, slot_id: SlotId, fence: int, allocation: Allocation, signed: Signed
-) -> None:
-    await tx.execute(
-        """
-        INSERT INTO cleanup_proofs (id, slot_id, fence, allocation_id, tenant_id, payload,
-            signature, proven_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-        """,
-        id,
-        slot_id,
-        fence,
-        allocation.id,
-        allocation.tenant_id,
-        signed.payload,
-        signed.signature,
-        tx.now,
-    )

@@ -41,7 +41,7 @@ async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
         raise Rejected(f"node {id} came without a P-256 key")
     if not await store.put(tx, id, site_id, report.name, report.public_key):
         raise Rejected(f"node {id} belongs to another site")
-    fleet.touch(tx, id)
+    await fleet.changed(tx, id)
     audit.record(tx, SYSTEM, "node.enrol", id, site=site_id, name=report.name)
     events.emit(tx, "node.enrolled", id, site=site_id, name=report.name)
 
@@ -52,7 +52,7 @@ async def present(tx: Tx, site_id: SiteId, report: NodePresence) -> None:
     if node.connected == report.connected:
         return
     await store.set_presence(tx, node.id, report.connected)
-    fleet.touch(tx, node.id)
+    await fleet.changed(tx, node.id)
     happened = "node.connected" if report.connected else "node.disconnected"
     events.emit(tx, happened, node.id, site=site_id, name=node.name)
 
@@ -68,7 +68,7 @@ async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
     if fault:
         await store.set_fault(tx, node.id, fault)
         events.emit(tx, "node.faulted", node.id, fault=fault)
-        fleet.touch(tx, node.id)
+        await fleet.changed(tx, node.id)
         return
     await store.set_topology(
         tx,
@@ -77,7 +77,7 @@ async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
         family=topology.gpu_family,
         topology=json_format.MessageToDict(topology, preserving_proto_field_name=True),
     )
-    fleet.touch(tx, node.id)
+    await fleet.changed(tx, node.id)
     events.emit(tx, "node.discovered", node.id, hardware=topology.hardware)
     site = await sites.get(tx, SYSTEM, site_id)
     if site.auto_approve and all(check.passed for check in topology.readiness):

@@ -34,13 +34,13 @@ class Node:
     enrolled_at: datetime
 
 
-def blocked(node: Node) -> str:
-    """Why nothing new may be placed here; empty if something may."""
-    if node.fault:
-        return node.fault
-    if node.draining:
-        return f"draining: {node.drain_reason}" if node.drain_reason else "draining"
-    return "" if node.connected else "its agent is not connected"
+def blocked(fault: str, draining: bool, drain_reason: str, connected: bool) -> str:
+    """Why nothing new may be placed on a node; empty if something may."""
+    if fault:
+        return fault
+    if draining:
+        return f"draining: {drain_reason}" if drain_reason else "draining"
+    return "" if connected else "its agent is not connected"
 
 
 def posture(node: Node, slots: list[Slot]) -> tuple[Posture, str]:

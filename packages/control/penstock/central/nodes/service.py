@@ -33,7 +33,7 @@ async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -
     if node.draining == draining:
         return node
     await store.set_draining(tx, node.id, draining, reason)
-    fleet.touch(tx, node.id)
+    await fleet.changed(tx, node.id)
     verb = "drain" if draining else "undrain"
     audit.record(tx, actor, f"node.{verb}", node.id, reason=reason)
     events.emit(tx, f"node.{verb}ed", node.id, reason=reason)

@@ -1,7 +1,7 @@
 """What a batch answers: replays, refusals with their reasons, receipts."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from penstock.central.allocations import store as allocations
 from penstock.central.placement.queue import Ask, Outcome, Placed
@@ -10,8 +10,34 @@ from penstock.kernel import idempotency
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Problem
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Plan, Refusal
-from penstock_contracts.ids import AllocationId
+from penstock.placement.model import Fleet, Plan, Refusal, Request
+from penstock_contracts.ids import AllocationId, SkuId
+
+
+@dataclass(frozen=True)
+class Unplaced:
+    """Refused, and not yet explained: that takes longer than to decide, and needs no lock."""
+
+    want: Want
+    refusal: Refusal
+
+
+Decided = Outcome | Unplaced
+
+
+def explained(decided: Sequence[Decided], fleet: Fleet) -> list[Outcome]:
+    """Every refusal says why. Those of the same request say the same."""
+    why: dict[tuple[SkuId, object], Problem] = {}
+    outcomes: list[Outcome] = []
+    for one in decided:
+        if isinstance(one, Unplaced):
+            same = (one.want.sku.id, one.want.request)
+            if same not in why:
+                why[same] = unavailable(one.want, one.refusal, fleet)
+            outcomes.append(why[same])
+        else:
+            outcomes.append(one)
+    return outcomes
 
 
 def twins(asks: Sequence[Ask]) -> dict[str, str]:
@@ -26,43 +52,40 @@ def twins(asks: Sequence[Ask]) -> dict[str, str]:
     return same
 
 
-async def given_before(tx: Tx, asks: Sequence[Ask]) -> dict[str, Outcome]:
+async def given_before(tx: Tx, asks: Sequence[Ask], *, again: bool) -> dict[str, Outcome]:
     """By ask id: answers that a commit before this one gave.
 
     Either this very commit, whose reply was lost, or another request with the same key.
     """
-    committed = await allocations.find(tx, [ask.id for ask in asks])
+    committed = await allocations.find(tx, [ask.id for ask in asks]) if again else []
     outcomes: dict[str, Outcome] = {a.id: Placed(a, tx.now) for a in committed}
-    for ask in asks:
-        if ask.key is not None and ask.id not in outcomes:
-            answered = await _replay(tx, ask)
-            if answered is not None:
-                outcomes[ask.id] = answered
+    keyed = [ask for ask in asks if ask.key is not None and ask.id not in outcomes]
+    used = await idempotency.answers(tx, [(ask.actor.name, ask.key or "") for ask in keyed])
+    meant = {key: answer.request for key, answer in used.items()}
+    replays: dict[str, AllocationId] = {}
+    for ask in keyed:
+        key = (ask.actor.name, ask.key or "")
+        if meant.setdefault(key, ask.fingerprint) != ask.fingerprint:
+            outcomes[ask.id] = idempotency.reused()
+        elif key in used:
+            replays[ask.id] = AllocationId(used[key].body.decode())
+    if replays:
+        found = {a.id: a for a in await allocations.find(tx, list(replays.values()))}
+        for id, replayed in replays.items():
+            outcomes[id] = Placed(found[replayed], tx.now, replayed=True)
     return outcomes
 
 
-async def _replay(tx: Tx, ask: Ask) -> Outcome | None:
-    """Claim the ask's key, or give the answer that the key has."""
-    try:
-        claim = await idempotency.claim_key(tx, ask.actor, ask.key or "", ask.fingerprint)
-    except Problem as refusal:
-        return refusal
-    if claim.answer is None:
-        return None
-    found = await allocations.find(tx, [AllocationId(bytes(claim.answer.body).decode())])
-    return Placed(found[0], tx.now, replayed=True)
-
-
-async def remember(tx: Tx, asks: Sequence[Ask], outcomes: dict[str, Outcome]) -> None:
-    """The answer to a key is its allocation. A key that led to a refusal is free again."""
-    for ask in asks:
-        if ask.key is None:
-            continue
-        claim = idempotency.Claim(ask.actor.name, ask.key)
-        if isinstance(outcomes[ask.id], Placed):
-            await idempotency.record_answer(tx, claim, 201, ask.id.encode())
-        else:
-            await idempotency.release(tx, claim)
+async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided]) -> None:
+    """The answer to a key is its allocation. A key that led to a refusal stays free."""
+    await idempotency.record_answers(
+        tx,
+        [
+            (ask.actor, ask.key, ask.fingerprint, 201, ask.id.encode())
+            for ask in asks
+            if ask.key is not None and isinstance(outcomes[ask.id], Placed)
+        ],
+    )
 
 
 def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
@@ -96,15 +119,16 @@ def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
     )
 
 
-def receipt(want: Want, plan: Plan) -> dict[str, object]:
+def receipt(request: Request, plan: Plan, revision: int) -> dict[str, object]:
+    """Why it goes where it goes: enough to decide again, on the fleet at this revision."""
     return {
         "policy": solver.POLICY,
-        "request": asdict(want.request),
+        "fleet_revision": revision,
+        "request": request,
         "node": plan.node_id,
-        "slots": [asdict(taken) for taken in plan.taken],
+        "slots": plan.taken,
         "candidates": [
-            {"node": candidate.node_id, "score": list(candidate.score)}
-            for candidate in plan.candidates
+            {"node": c.node_id, "score": c.score, "alike": c.alike} for c in plan.candidates
         ],
         "rejections": plan.rejections,
     }

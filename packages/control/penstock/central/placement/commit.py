@@ -2,36 +2,37 @@
 
 Taking the fleet's lock is being the leader. Under it: bring the fleet up to date, check
 quota, plan, insert allocations and claims in bulk, write the desired documents, commit,
-answer. A unique violation means that the fleet was stale after all: forget it and plan
-again. The commit is idempotent (ids are made before it), so after a lost connection it
-is simply run again.
+answer. A unique violation means that the fleet was stale after all: read again what was
+unsure and plan again. The commit is idempotent (ids are made before it), so after a lost
+connection it is simply run again.
 """
 
+import itertools
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import asyncpg
 
 from penstock.central import fleet
-from penstock.central.allocations import orders
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
 from penstock.central.placement import answers, wants
+from penstock.central.placement.answers import Decided, Unplaced
 from penstock.central.placement.queue import Ask, Outcome, Placed
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Want
-from penstock.central.slots import service as slots
+from penstock.central.placement.writing import Placement, Writer
 from penstock.central.tenants import service as tenants
-from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Conflict, Problem, Unavailable
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Plan, Taken
+from penstock.placement.model import Fleet, Plan
 from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.ids import NodeId, SiteId, SlotId
 
 ATTEMPTS_MAX: Final = 3
+TOGETHER: Final = 32  # placements that one statement writes
 BEFORE: Final = Failpoint("central.placement.before_commit")
 AFTER: Final = Failpoint("central.placement.after_commit")
 
@@ -42,53 +43,69 @@ class Committer:
         self._snapshot = Snapshot()
 
     async def commit(self, asks: Sequence[Ask]) -> list[Outcome]:
+        tries = itertools.count()
         for _ in range(ATTEMPTS_MAX):
             try:
-                outcomes = await self._database.run(lambda tx: self._place(tx, asks))
+                outcomes = await self._database.run(
+                    lambda tx: self._place(tx, asks, again=next(tries) > 0)
+                )
             except asyncpg.UniqueViolationError:
                 continue
             AFTER.hit()
-            self._snapshot.settle()
-            return outcomes
+            current = self._snapshot.settle()
+            return answers.explained(outcomes, current)
         return [Unavailable("the fleet changes too quickly; try again")] * len(asks)
 
-    async def _place(self, tx: Tx, asks: Sequence[Ask]) -> list[Outcome]:
+    async def _place(self, tx: Tx, asks: Sequence[Ask], *, again: bool) -> list[Decided]:
         await fleet.lock(tx)
+        current = await self._snapshot.borrow(tx)
         same = answers.twins(asks)
-        outcomes = await answers.given_before(tx, [ask for ask in asks if ask.id not in same])
+        fresh = [ask for ask in asks if ask.id not in same]
+        outcomes: dict[str, Decided] = {**await answers.given_before(tx, fresh, again=again)}
         new = [ask for ask in asks if ask.id not in outcomes and ask.id not in same]
         if new:
-            current = await self._snapshot.borrow(tx)
-            planned = await self._plan(tx, new, current, outcomes)
-            await _write(tx, planned)
-            for want, allocation, _ in planned:
-                outcomes[want.ask.id] = Placed(allocation, tx.now)
+            await self._decide(tx, new, current, outcomes)
             await answers.remember(tx, new, outcomes)
             BEFORE.hit()
         return [outcomes[same.get(ask.id, ask.id)] for ask in asks]
 
-    async def _plan(
-        self, tx: Tx, asks: list[Ask], current: Fleet, outcomes: dict[str, Outcome]
-    ) -> list[tuple[Want, Allocation, Plan]]:
-        resolved = await wants.resolve(tx, asks)
-        quota = await Quota.load(tx, [w for w in resolved.values() if isinstance(w, Want)])
-        planned: list[tuple[Want, Allocation, Plan]] = []
-        for id, want in resolved.items():
+    async def _decide(
+        self, tx: Tx, asks: list[Ask], current: Fleet, outcomes: dict[str, Decided]
+    ) -> None:
+        """Plan a few, and plan the next while the database writes these."""
+        wanted: list[Want] = []
+        for id, want in (await wants.resolve(tx, asks)).items():
             if isinstance(want, Problem):
                 outcomes[id] = want
-                continue
-            refusal = quota.refuse(want)
-            if refusal is not None:
-                outcomes[id] = refusal
-                continue
-            plan = solver.solve(want.request, current)
-            if isinstance(plan, Plan):
-                current.take(plan)
-                quota.take(want)
-                planned.append((want, _allocation(tx, want, plan), plan))
             else:
-                outcomes[id] = answers.unavailable(want, plan, current)
-        return planned
+                wanted.append(want)
+        quota = await Quota.load(tx, wanted)
+        async with Writer(tx) as writer:
+            for start in range(0, len(wanted), TOGETHER):
+                placed: list[Placement] = []
+                for want in wanted[start : start + TOGETHER]:
+                    outcome = self._plan(tx, want, current, quota)
+                    if isinstance(outcome, Placement):
+                        placed.append(outcome)
+                        outcomes[want.ask.id] = Placed(outcome.allocation, tx.now)
+                    else:
+                        outcomes[want.ask.id] = outcome
+                await writer.put(placed)
+
+    def _plan(
+        self, tx: Tx, want: Want, current: Fleet, quota: "Quota"
+    ) -> Placement | Unplaced | Problem:
+        refusal = quota.refuse(want)
+        if refusal is not None:
+            return refusal
+        plan = solver.solve(want.request, current)
+        if not isinstance(plan, Plan):
+            return Unplaced(want, plan)
+        receipt = answers.receipt(want.request, plan, current.revision)
+        current.take(plan)
+        quota.take(want)
+        revision = self._snapshot.take(plan.node_ids)
+        return Placement(want, _allocation(tx, want, plan), plan, revision, receipt)
 
 
 class Quota:
@@ -148,33 +165,6 @@ def _allocation(tx: Tx, want: Want, plan: Plan) -> Allocation:
         correlation_id=want.ask.correlation_id,
         failed_reason="",
         freed_at=None,
-        slot_ids=tuple(SlotId(taken.slot_id) for taken in plan.taken),
+        slot_ids=tuple([cast("SlotId", taken.slot_id) for taken in plan.taken]),
         blocked_reason="",
     )
-
-
-async def _write(tx: Tx, planned: list[tuple[Want, Allocation, Plan]]) -> None:
-    if not planned:
-        return
-    rows: list[tuple[Allocation, tuple[Taken, ...], dict[str, object]]] = [
-        (allocation, plan.taken, answers.receipt(want, plan)) for want, allocation, plan in planned
-    ]
-    await allocations.add(tx, rows)
-    nodes = sorted({allocation.node_id for _, allocation, _ in planned})
-    held = await slots.by_node(tx, nodes)
-    for want, allocation, _ in planned:
-        tx.correlation_id = allocation.correlation_id
-        mine = [slot for slot in held[allocation.node_id] if slot.allocation_id == allocation.id]
-        orders.send(tx, allocation, mine)
-        audit.record(
-            tx, want.ask.actor, "allocation.create", allocation.id,
-            tenant_id=allocation.tenant_id, sku=want.sku.name, gpus=allocation.gpus,
-            node=allocation.node_id,
-        )  # fmt: skip
-        events.emit(
-            tx, "allocation.placed", allocation.id, tenant_id=allocation.tenant_id,
-            project=allocation.project_id, sku=want.sku.name, gpus=allocation.gpus,
-            node=allocation.node_id, site=allocation.site_id,
-        )  # fmt: skip
-    for node in nodes:
-        fleet.touch(tx, node)

@@ -1,76 +1,85 @@
-"""The solver's fleet, kept current from the change log. Read under the fleet's lock."""
+"""The solver's fleet, kept current from the log of changes. Read under the fleet's lock."""
+
+from collections.abc import Iterable
 
 from penstock.central import fleet
-from penstock.central.nodes import service as nodes
-from penstock.central.nodes.model import Node, blocked
-from penstock.central.slots import service as slots
-from penstock.central.slots.model import Slot
+from penstock.central.fleet import NodeRow
+from penstock.central.nodes.model import blocked
 from penstock.kernel.db import Tx
-from penstock.placement import model
-from penstock.placement.model import Fleet
-from penstock_contracts.ids import NodeId
+from penstock.placement.model import Fleet, Node, Slot
 
 
 class Snapshot:
     """One replica's fleet.
 
-    It is lent to one transaction at a time. What that one plans becomes true only if it
-    commits and `settle` is called; otherwise the next loan starts from the database.
+    It is lent to one transaction at a time, which says what it takes. That becomes true only
+    if it commits and `settle` is called; otherwise the next loan reads those nodes anew.
     """
 
     def __init__(self) -> None:
-        self._settled: Fleet | None = None
-        self._lent: Fleet | None = None
+        self._fleet = Fleet(revision=-1)
+        self._settled = -1  # the revision that is surely the database's; before the first: -1
+        self._unsure: set[str] = set()
 
     async def borrow(self, tx: Tx) -> Fleet:
-        known, self._settled, self._lent = self._settled, None, None
-        if known is None:
-            _, revision = await fleet.changed_since(tx, 0)
-            known = Fleet(revision=revision)
-            await _load(tx, known, [node.id for node in await nodes.find(tx, None)])
+        if self._settled < 0:
+            revision = await fleet.revision(tx)
+            self._fleet = Fleet(see_all(await fleet.nodes(tx, None)))
+            self._unsure.clear()
         else:
-            changed, known.revision = await fleet.changed_since(tx, known.revision)
-            await _load(tx, known, changed)
-        self._lent = known
-        return known
+            revision = await self._catch_up(tx)
+        self._settled = self._fleet.revision = revision
+        return self._fleet
 
-    def settle(self) -> None:
-        self._settled = self._settled or self._lent
+    async def _catch_up(self, tx: Tx) -> int:
+        changes = await fleet.changes_since(tx, self._settled)
+        anew = self._unsure | {change.node_id for change in changes if change.kind == "node"}
+        for change in changes:
+            if change.node_id not in anew:
+                known = self._fleet.hold if change.kind == "claim" else self._fleet.free
+                known(change.node_id, change.slot_ids)
+        if anew:
+            for id in anew:
+                self._fleet.drop(id)
+            for node in see_all(await fleet.nodes(tx, sorted(anew))):
+                self._fleet.put(node)
+            self._unsure.clear()
+        return changes[-1].revision if changes else self._settled
+
+    def take(self, nodes: Iterable[str]) -> int:
+        """The borrower takes something on these nodes; the revision of that change."""
+        self._unsure.update(nodes)
+        self._fleet.revision += 1
+        return self._fleet.revision
+
+    def settle(self) -> Fleet:
+        """What was taken since the loan is in the database."""
+        self._settled = self._fleet.revision
+        self._unsure.clear()
+        return self._fleet
 
 
-async def _load(tx: Tx, known: Fleet, ids: list[NodeId]) -> None:
-    if not ids:
-        return
-    held = await slots.by_node(tx, ids)
-    for node in await nodes.find(tx, ids):
-        known.drop(node.id)
-        if seen := see(node, held.get(node.id, [])):
-            known.put(seen)
+def see_all(rows: Iterable[NodeRow]) -> Iterable[Node]:
+    return (seen for row in rows if (seen := see(row)) is not None)
 
 
-def see(node: Node, slots: list[Slot]) -> model.Node | None:
+def see(row: NodeRow) -> Node | None:
     """A node as the solver sees it; None until it was discovered."""
-    chassis = [slot for slot in slots if slot.kind == "chassis"]
-    gpus = [slot for slot in slots if slot.kind == "gpu"]
-    if not chassis or not gpus:
+    if row["slot_ids"] is None:
         return None
-    return model.Node(
-        id=node.id,
-        site_id=node.site_id,
-        family=node.family,
-        blocked=blocked(node),
-        chassis=_slot(chassis[0]),
-        gpus=tuple(_slot(slot) for slot in gpus),
-    )
-
-
-def _slot(slot: Slot) -> model.Slot:
-    return model.Slot(
-        id=slot.id,
-        index=slot.index,
-        numa_node=slot.numa_node,
-        fence=slot.fence,
-        approved=slot.approved_at is not None,
-        free=slot.allocation_id is None,
-        fabric=slot.fabric_guid,
+    columns = (
+        row["slot_ids"], row["indexes"], row["numa_nodes"], row["fences"], row["approved"],
+        row["free"], row["fabrics"],
+    )  # fmt: skip
+    slots = [Slot(*values) for values in zip(*columns, strict=True)]
+    gpus = row["kinds"].count("gpu")
+    if not 0 < gpus < len(slots):
+        return None
+    return Node(
+        id=row["id"],
+        site_id=row["site_id"],
+        family=row["family"],
+        blocked=blocked(row["fault"], row["draining"], row["drain_reason"], row["connected"]),
+        chassis=slots[gpus],
+        gpus=tuple(slots[:gpus]),
     )

@@ -87,7 +87,7 @@ async def approve_node(
             f"node {node_id} is leased as a whole; its slots cannot be approved until it is free"
         )
     await store.approve(tx, [slot.id for slot in wanted], actor.name)
-    fleet.touch(tx, node_id)
+    await fleet.changed(tx, node_id)
     for slot in wanted:
         audit.record(tx, actor, "slot.approve", slot.id, node=node_id, reason=evidence)
         events.emit(tx, "slot.approved", slot.id, node=node_id, kind=slot.kind, index=slot.index)

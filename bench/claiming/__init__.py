@@ -1,0 +1,1 @@
+"""What `bench/claims.py` measures, one file a figure."""

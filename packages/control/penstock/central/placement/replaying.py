@@ -1,0 +1,65 @@
+"""Deciding again, on the fleet as it was: does a receipt tell the truth?"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from penstock.central import fleet
+from penstock.central.placement import answers
+from penstock.central.placement.snapshot import see
+from penstock.kernel.db import Tx
+from penstock.placement import solver
+from penstock.placement.model import Fleet, Plan, Request, Shape, Strategy
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What deciding again leads to. `differences` are the fields that are not the same."""
+
+    same: bool
+    differences: list[str]
+    receipt: dict[str, object] | None  # None: it would be refused
+
+
+async def replay(tx: Tx, receipt: Mapping[str, Any]) -> Replay:
+    """A receipt is JSON of our own making: its fields are what `answers.receipt` wrote."""
+    if receipt["policy"] != solver.POLICY:
+        return Replay(False, ["policy"], None)
+    request = request_of(receipt["request"])
+    revision: int = receipt["fleet_revision"]
+    past = await fleet_at(tx, revision, request.family)
+    plan = solver.solve(request, past)
+    if not isinstance(plan, Plan):
+        return Replay(False, ["node"], None)
+    again: dict[str, object] = orjson.loads(orjson.dumps(answers.receipt(request, plan, revision)))
+    differences = [name for name in receipt if receipt[name] != again.get(name)]
+    return Replay(not differences, differences, again)
+
+
+async def fleet_at(tx: Tx, revision: int, family: str) -> Fleet:
+    """A family as it was, rebuilt from the log."""
+    past = Fleet(revision=revision)
+    since: dict[str, int] = {}
+    for id, (changed, row) in (await fleet.nodes_at(tx, revision, family)).items():
+        node = see(row)
+        if node is not None:
+            past.put(node)
+            since[id] = changed
+    for change in await fleet.leases_at(tx, revision):
+        if change.revision > since.get(change.node_id, revision):
+            happened = past.hold if change.kind == "claim" else past.free
+            happened(change.node_id, change.slot_ids)
+    return past
+
+
+def request_of(written: Mapping[str, Any]) -> Request:
+    """The request that a receipt holds."""
+    values: dict[str, Any] = dict(written)
+    for name in ("sites", "families_allowed", "residency", "apart_from"):
+        if values[name] is not None:
+            values[name] = tuple(values[name])
+    values["shape"] = Shape(values["shape"])
+    values["strategy"] = Strategy(values["strategy"])
+    return Request(**values)
