@@ -31,9 +31,9 @@ from penstock.kernel.edge import Edge
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 
-ROUTERS = (
-    tenants.router, projects.router, skus.router, sites.router, nodes.router, slots.router,
-    allocations.asking, allocations.router, usage.router, doors.router, standing.router,
+ROUTERS = (  # tried in this order: the busiest first
+    allocations.asking, allocations.router, tenants.router, projects.router, skus.router,
+    sites.router, nodes.router, slots.router, usage.router, doors.router, standing.router,
 )  # fmt: skip
 
 
@@ -66,7 +66,7 @@ async def serve(settings: CentralSettings) -> None:
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()
-    web.install(app, database=database, authenticate=partial(keys.authenticate, database))
+    web.install(app, database=database, authenticate=keys.Holders(database).authenticate)
     app.state.wakeups = wakeups
     app.state.placement = queue
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root.der)

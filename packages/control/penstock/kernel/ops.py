@@ -68,6 +68,7 @@ def server(app: ASGIApp, listen: str) -> Server:
     return Server(
         uvicorn.Config(
             app,
+            http="httptools",
             host=host.strip("[]"),
             port=int(port),
             log_config=None,

@@ -95,22 +95,23 @@ def query_parameters(dependant: Dependant) -> set[str]:
     return own.union(*(query_parameters(inner) for inner in dependant.dependencies))
 
 
-def _tx(request: Request) -> db.Tx:
+# Dependencies are coroutines even where they wait for nothing: others would get a thread each.
+async def _tx(request: Request) -> db.Tx:
     tx: db.Tx = request.state.tx
     return tx
 
 
-def _actor(request: Request) -> Actor:
+async def _actor(request: Request) -> Actor:
     actor: Actor = request.state.actor
     return actor
 
 
-def _correlation_id(request: Request) -> str:
+async def _correlation_id(request: Request) -> str:
     value: str = request.state.correlation_id
     return value
 
 
-def shown_once(request: Request) -> None:
+async def shown_once(request: Request) -> None:
     """Dependency of a route whose answer holds a secret: it is never stored, nor repeated."""
     request.state.shown_once = True
 

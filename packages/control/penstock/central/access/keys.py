@@ -1,5 +1,6 @@
 """API keys: how people and scripts prove who they are. Only hashes are stored."""
 
+import asyncio
 import hashlib
 import secrets
 from dataclasses import dataclass, field
@@ -67,14 +68,52 @@ def bearer(connection: Request | WebSocket) -> str:
     return token
 
 
-async def authenticate(database: Database, connection: Request | WebSocket) -> Actor:
-    """Who calls, by the key they hold."""
-    token = bearer(connection)
+class Holders:
+    """Whose keys these are, always by the database: those who ask at once are asked for at once."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[bytes, asyncio.Future[Actor | None]] = {}
+        self._asking: asyncio.Task[None] | None = None
+
+    async def authenticate(self, connection: Request | WebSocket) -> Actor:
+        """Who calls, by the key they hold."""
+        holder = await self._find(hash_token(bearer(connection)))
+        if holder is None:
+            raise Unauthenticated("this key is not known")
+        return holder
+
+    async def _find(self, hash: bytes) -> Actor | None:
+        found = self._waiting.get(hash)
+        if found is None:
+            found = self._waiting[hash] = asyncio.get_running_loop().create_future()
+        if self._asking is None:
+            self._asking = asyncio.create_task(self._ask())
+        return await asyncio.shield(found)
+
+    async def _ask(self) -> None:
+        """Until nobody waits. Who comes while a question is out waits for the next one."""
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            try:
+                holders = await _holders(self._database, list(waiting))
+            except Exception as error:
+                for future in waiting.values():
+                    future.set_exception(error)
+                    future.exception()  # somebody may have given up
+            else:
+                for hash, future in waiting.items():
+                    future.set_result(holders.get(hash))
+        self._asking = None
+
+
+async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor]:
     rows = await database.fetch(
-        "SELECT id, tenant_id, role FROM api_keys WHERE hash = $1", hash_token(token)
+        "SELECT id, tenant_id, role, hash FROM api_keys WHERE hash = ANY($1)", hashes
     )
-    if not rows:
-        raise Unauthenticated("this key is not known")
-    row = rows[0]
-    tenant = row["tenant_id"]
-    return Actor("key", row["id"], row["role"], TenantId(tenant) if tenant else None)
+    return {
+        bytes(row["hash"]): Actor(
+            "key", row["id"], row["role"], TenantId(row["tenant_id"]) if row["tenant_id"] else None
+        )
+        for row in rows
+    }

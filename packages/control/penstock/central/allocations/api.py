@@ -136,7 +136,7 @@ def states(a: Allocation, now: datetime) -> States:
     )
 
 
-def _queue(request: Request) -> Queue:
+async def _queue(request: Request) -> Queue:
     queue: Queue = request.app.state.placement
     return queue
 

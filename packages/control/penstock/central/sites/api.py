@@ -16,7 +16,7 @@ from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 router = APIRouter(prefix="/v1/sites", tags=["sites"], route_class=TxRoute)
 
 
-def _trust(request: Request) -> Trust:
+async def _trust(request: Request) -> Trust:
     trust: Trust = request.app.state.trust
     return trust
 
