@@ -1,5 +1,7 @@
 """The solver's fleet, kept current from the change log. Read under the fleet's lock."""
 
+from typing import Final
+
 from penstock.central import fleet
 from penstock.central.nodes import service as nodes
 from penstock.central.nodes.model import Node, blocked
@@ -9,6 +11,8 @@ from penstock.kernel.db import Tx
 from penstock.placement import model
 from penstock.placement.model import Fleet
 from penstock_contracts.ids import NodeId
+
+NO_CHASSIS: Final = model.Slot("", 0, 0, 0, approved=False, free=False)
 
 
 class Snapshot:
@@ -49,19 +53,31 @@ async def _load(tx: Tx, known: Fleet, ids: list[NodeId]) -> None:
 
 
 def see(node: Node, slots: list[Slot]) -> model.Node | None:
-    """A node as the solver sees it; None until it was discovered."""
+    """A node as the solver sees it; None until it was discovered. What cannot be true is told
+    as it is: the fleet quarantines it by name."""
     chassis = [slot for slot in slots if slot.kind == "chassis"]
     gpus = [slot for slot in slots if slot.kind == "gpu"]
-    if not chassis or not gpus:
+    if not (slots or node.discovered or node.fault):
         return None
     return model.Node(
         id=node.id,
         site_id=node.site_id,
         family=node.family,
         blocked=blocked(node),
-        chassis=_slot(chassis[0]),
+        chassis=_slot(chassis[0]) if chassis else NO_CHASSIS,
         gpus=tuple(_slot(slot) for slot in gpus),
+        leaf=node.leaf,
+        tags=node.tags_all,
+        reserved_for=node.reserved_for or "",
+        price_micros_per_gpu_hour=node.price_micros_per_gpu_hour,
+        wrong=_wrong(node, len(chassis), len(gpus)),
     )
+
+
+def _wrong(node: Node, chassis: int, gpus: int) -> str:
+    if not chassis and not gpus:
+        return node.fault or "it was discovered, and has no slots"
+    return "" if chassis == 1 else f"it has {chassis} chassis slots, not one"
 
 
 def _slot(slot: Slot) -> model.Slot:
