@@ -20,6 +20,8 @@ pytestmark = pytest.mark.anyio
 
 COLUMNS = "id, node_id, kind, index, gpu_uuid, cleanup_steps, approved_at"
 GPU = "node_id = $1 AND kind = 'gpu'"
+STEPS = "'{a}'"
+MORE = "now() FROM generate_series(8, 64) AS n"
 LAST = f"id = (SELECT id FROM slots WHERE {GPU} ORDER BY index DESC LIMIT 1)"
 
 
@@ -43,8 +45,7 @@ PLANTED: dict[str, tuple[str, str]] = {
         "GPU 7 is on NUMA node 2147483647",
     ),
     "65 GPUs": (
-        f"INSERT INTO slots ({COLUMNS}) SELECT 'slot_' || n, $1, 'gpu', n, 'x' || n, '{{a}}', "
-        + "now() FROM generate_series(8, 64) AS n",
+        f"INSERT INTO slots ({COLUMNS}) SELECT 's' || n, $1, 'gpu', n, 'x' || n, {STEPS}, {MORE}",
         "it has 65 GPUs, not 1 to 64",
     ),
     "an index beyond all": (
@@ -56,7 +57,7 @@ PLANTED: dict[str, tuple[str, str]] = {
         "two GPUs have the same index",
     ),
     "two chassis": (
-        f"INSERT INTO slots ({COLUMNS}) VALUES ('slot_c', $1, 'chassis', 1, '', '{{a}}', now())",
+        f"INSERT INTO slots ({COLUMNS}) VALUES ('slot_c', $1, 'chassis', 1, '', {STEPS}, now())",
         "it has 2 chassis slots, not one",
     ),
     "no chassis": (
