@@ -49,8 +49,8 @@ async def joined(central: Central, folder: Path) -> StandInSite:
     return StandInSite(member.id, member)
 
 
-async def ask(tenant: Tenant) -> plane.Answer:
-    return await tenant.member.post("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+async def ask(tenant: Tenant, project: str = "main") -> plane.Answer:
+    return await tenant.member.post("/v1/allocations", project=project, sku="h100.slice", gpus=1)
 
 
 async def seen(central: Central, node: Node) -> Json:
@@ -67,6 +67,8 @@ async def test_a_missing_site_is_away_after_the_grace_and_back_when_it_dials(
         dialling = await dial(site)
         node = await site.add(Node("n"))
         assert (await ask(tenant)).status == 201
+        unknown = await ask(tenant, project="nothing")
+        assert unknown.status == 404, "and now the fleet in memory has read the log to the end"
         await hang_up(dialling)
         await until(central, "site.away")
         refused = await ask(tenant)

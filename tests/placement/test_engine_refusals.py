@@ -79,6 +79,13 @@ def test_policy_that_only_busy_or_draining_nodes_meet_is_a_matter_of_waiting() -
     assert refused.rejections["schedulable"] == refused.rejections["free_enough"] == 1
 
 
+def test_a_site_without_nodes_yet_does_not_make_a_tag_impossible() -> None:
+    tagged = replace(node("n"), tags=frozenset(("eu",)))
+    refused = refusal(replace(SLICE, sites=("site_new",), residency=("eu",)), tagged)
+    assert not refused.never
+    assert refused.rejections["site_permitted"] == 1
+
+
 def test_a_refusal_by_policy_still_counts_what_each_rule_removed() -> None:
     dear = replace(node("m"), price_micros_per_gpu_hour=9)
     refused = refusal(replace(SLICE, price_micros_max=4), dear)
