@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from penstock.kernel import migrations
 from penstock.local import postgres
 from penstock.local.postgres import EmbeddedPostgres
 
+settings.register_profile("untimed", deadline=None)  # no test asserts a time
+settings.load_profile("untimed")
 PLANES = ("central", "site")
 _numbers = itertools.count(1)
 

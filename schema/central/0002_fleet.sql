@@ -10,7 +10,10 @@ CREATE TABLE sites (
     connected    boolean NOT NULL DEFAULT false,
     connected_at timestamptz,
     session      text NOT NULL DEFAULT '',  -- the connection that `connected` speaks of
-    created_at   timestamptz NOT NULL
+    away         boolean NOT NULL DEFAULT false,  -- not connected for too long: nothing new there
+    tags         text[] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 32),
+    created_at   timestamptz NOT NULL,
+    CHECK (NOT (connected AND away))
 );
 GRANT SELECT, INSERT, UPDATE ON sites TO {system};
 
@@ -40,6 +43,12 @@ CREATE TABLE nodes (
     connected    boolean NOT NULL DEFAULT false,
     presence_at  timestamptz,
     enrolled_at  timestamptz NOT NULL,
+    leaf          text NOT NULL DEFAULT '',   -- its fabric leaf, as discovered
+    leaf_assigned text,                       -- what an operator says instead
+    tags          text[] NOT NULL DEFAULT '{}' CHECK (cardinality(tags) <= 32),
+    reserved_for  text COLLATE "C" REFERENCES tenants,  -- null: for everyone
+    -- What its source asks for it; 0 if that is not known.
+    price_micros_per_gpu_hour bigint NOT NULL DEFAULT 0 CHECK (price_micros_per_gpu_hour >= 0),
     UNIQUE (site_id, name),
     UNIQUE (public_key),
     UNIQUE (id, site_id)

@@ -125,8 +125,11 @@ CREATE POLICY tenant ON slots FOR SELECT TO {app} USING (
 
 -- A node as the solver sees it; its slots in order, the chassis last.
 CREATE VIEW fleet_nodes WITH (security_invoker = true) AS
-    SELECT n.id, n.site_id, n.family, n.fault, n.draining, n.drain_reason, n.connected, held.*
-    FROM nodes n CROSS JOIN LATERAL (
+    SELECT n.id, n.site_id, n.family, n.fault, n.draining, n.drain_reason, n.connected,
+        site.away AS site_away, n.topology IS NOT NULL AS discovered,
+        coalesce(n.leaf_assigned, n.leaf) AS leaf, n.tags || site.tags AS tags, n.reserved_for,
+        n.price_micros_per_gpu_hour, held.*
+    FROM nodes n JOIN sites site ON site.id = n.site_id CROSS JOIN LATERAL (
         SELECT array_agg(s.id ORDER BY s.kind DESC, s.index) AS slot_ids,
             array_agg(s.kind ORDER BY s.kind DESC, s.index) AS kinds,
             array_agg(s.index ORDER BY s.kind DESC, s.index) AS indexes,

@@ -55,6 +55,14 @@ def platform(path: str, **body: object) -> Bad:
     return Bad(422, "invalid", "POST", path, body, caller="platform")
 
 
+def change(method: str, path: str, status: int = 422, code: str = "invalid", **body: object) -> Bad:
+    return Bad(status, code, method, path, body, caller="platform")
+
+
+def policy(status: int = 422, code: str = "invalid", **body: object) -> Bad:
+    return change("PUT", f"/v1/tenants/{absent(TenantId)}/placement", status, code, **body)
+
+
 def get(status: int, code: str, path: str, caller: str = "admin", **headers: str) -> Bad:
     named = {name.replace("_", "-"): headers[name] for name in headers}
     return Bad(status, code, "GET", path, headers=named, caller=caller)
@@ -146,6 +154,44 @@ CASES: dict[str, Bad] = {
     "a platform key for a tenant": platform(
         f"/v1/tenants/{absent(TenantId)}/keys", name="x", role="platform_admin"
     ),
+    **{f"residency by {tag!r}": lease(422, "invalid", residency=[tag]) for tag in NAMES},
+    "residency as text": lease(422, "invalid", residency="eu"),
+    "a tag twice": lease(422, "invalid", residency=["eu", "eu"]),
+    "33 tags": lease(422, "invalid", residency=[f"t{n}" for n in range(33)]),
+    "a strategy of luck": lease(422, "invalid", strategy="luck"),
+    "a ceiling below free": lease(422, "invalid", price_micros_max=-1),
+    "a ceiling beyond price": lease(422, "invalid", price_micros_max=2**70),
+    "apart from nothing known": lease(
+        422, "unknown_allocation", apart_from=[absent(AllocationId)]
+    ),
+    "apart from NUL": lease(422, "invalid", apart_from=["a\x00"]),
+    "apart from 33": lease(422, "invalid", apart_from=[absent(AllocationId)] * 33),
+    "a site with a tag in capitals": platform("/v1/sites", name="x", tags=["EU"]),
+    "a site change of nothing": change("PATCH", f"/v1/sites/{absent(SiteId)}"),
+    "an absent site's tags": change(
+        "PATCH", f"/v1/sites/{absent(SiteId)}", 404, "not_found", tags=["eu"]
+    ),
+    "a node's price below free": change(
+        "PATCH", f"/v1/nodes/{absent(NodeId)}", price_micros_per_gpu_hour=-1
+    ),
+    "a node's tags as null": change("PATCH", f"/v1/nodes/{absent(NodeId)}", tags=None),
+    "a node's leaf with a line": change("PATCH", f"/v1/nodes/{absent(NodeId)}", leaf="a\n"),
+    "an unknown field of a node": change("PATCH", f"/v1/nodes/{absent(NodeId)}", family="b300"),
+    "an absent node's tags": change(
+        "PATCH", f"/v1/nodes/{absent(NodeId)}", 404, "not_found", tags=["eu"]
+    ),
+    **{
+        f"a policy with {said}": policy(**body) for said, body in dict[str, dict[str, Any]]({
+            "no site": {"sites": []}, "a site twice": {"sites": ["a", "a"]},
+            "no family": {"families": []}, "a family in capitals": {"families": ["H100"]},
+            "65 families": {"families": [f"f{n}" for n in range(65)]},
+            "a strategy of luck": {"strategy": "luck"}, "a colour": {"colour": "red"},
+            "a ceiling below free": {"price_micros_max": -1},
+            "a ceiling of truth": {"price_micros_max": True},
+            "residency as null": {"residency": None},
+        }).items()
+    },
+    "a policy for nobody": policy(404, "not_found", sites=["nowhere"]),
     "no node tokens": platform(f"/v1/sites/{absent(SiteId)}/node-tokens", count=0),
     "too many node tokens": platform(f"/v1/sites/{absent(SiteId)}/node-tokens", count=10_001),
     "a drain reason with NUL": platform(f"/v1/nodes/{absent(NodeId)}/drain", reason="a\x00"),
@@ -287,6 +333,7 @@ async def test_a_foreign_id_and_an_absent_one_are_answered_alike(stage: Stage) -
         ("/v1/allocations/{}/receipt", lease["id"], AllocationId.new()),
         ("/v1/projects/{}", theirs.project, ProjectId.new()),
         ("/v1/tenants/{}", theirs.id, TenantId.new()),
+        ("/v1/tenants/{}/placement", theirs.id, TenantId.new()),
         ("/v1/nodes/{}", node, NodeId.new()),
         ("/v1/nodes/{}/slots", node, NodeId.new()),
         ("/v1/slots/{}", slot, SlotId.new()),
@@ -312,6 +359,10 @@ async def test_a_foreign_id_and_an_absent_one_are_answered_alike(stage: Stage) -
         answer = await mine.member.post("/v1/allocations", **{**LEASE, **body})
         assert (answer.status, answer.code) == (404, "not_found")
         assert answer.json["detail"] == f"there is no project {body['project']!r}"
+    for id in (lease["id"], str(AllocationId.new())):
+        answer = await mine.member.post("/v1/allocations", **LEASE, apart_from=[id])
+        assert (answer.status, answer.code) == (422, "unknown_allocation")
+        assert answer.json["detail"] == f"apart_from: there is no allocation {id!r}"
     unseen = (await mine.admin.get("/v1/allocations", project=theirs.project)).items
     assert unseen == []
     assert (await theirs.viewer.get(f"/v1/allocations/{lease['id']}")).json["desired"] == "active"

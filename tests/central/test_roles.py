@@ -38,6 +38,10 @@ TABLE: dict[str, Row] = {
     "GET /v1/tenants": Row(LIST),
     "POST /v1/tenants": Row((401, 403, 403, 403, 403, 201), {"name": "new-tenant"}),
     "GET /v1/tenants/{tenant}": Row(OWN),
+    "GET /v1/tenants/{tenant}/placement": Row(OWN),
+    "PUT /v1/tenants/{tenant}/placement": Row(
+        (401, 404, 403, 403, 403, 200), {"strategy": "spread"}
+    ),
     "POST /v1/tenants/{tenant}/keys": Row(
         (401, 404, 403, 403, 201, 201), {"name": "k", "role": "viewer"}
     ),
@@ -56,10 +60,12 @@ TABLE: dict[str, Row] = {
     "GET /v1/sites": Row(PLATFORM_LIST),
     "POST /v1/sites": Row((401, 403, 403, 403, 403, 201), {"name": "new-site"}),
     "GET /v1/sites/{site}": Row(PLATFORM_THING),
+    "PATCH /v1/sites/{site}": Row(PLATFORM_THING, {"tags": ["eu"]}),
     "POST /v1/sites/{site}/token": Row((401, 404, 404, 404, 404, 201)),
     "POST /v1/sites/{site}/node-tokens": Row((401, 404, 404, 404, 404, 201), {"count": 1}),
     "GET /v1/nodes": Row(PLATFORM_LIST),
     "GET /v1/nodes/{node}": Row(PLATFORM_THING),
+    "PATCH /v1/nodes/{node}": Row(PLATFORM_THING, {"tags": ["fast"]}),
     "GET /v1/nodes/{node}/slots": Row(PLATFORM_THING),
     "POST /v1/nodes/{node}/drain": Row(PLATFORM_THING),
     "POST /v1/nodes/{node}/undrain": Row(PLATFORM_THING),

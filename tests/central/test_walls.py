@@ -70,6 +70,9 @@ async def test_each_tenant_sees_its_own_rows_and_nobody_sees_none(
 ) -> None:
     other = await central.tenant("other")
     slots = {tenant.id: await use(site, tenant), other.id: await use(site, other)}
+    for id in slots:
+        policy = {"strategy": "spread"}
+        await central.platform.send("PUT", f"/v1/tenants/{id}/placement", json=policy)
     tables = await tenant_tables(central_url)
     assert len(tables) >= 10
     for id in (tenant.id, other.id):
@@ -99,6 +102,8 @@ FORBIDDEN: dict[str, str] = {
     "raise a fence": "UPDATE claims SET fence = fence + 1",
     "pretend to be active": "UPDATE allocations SET observed = 'active'",
     "lower a price": "UPDATE allocations SET price_micros_per_gpu_hour = 0",
+    "change a policy": "UPDATE placement_policies SET sites = NULL",
+    "drop a policy": "DELETE FROM placement_policies",
     "raise a limit": "UPDATE tenants SET gpu_limit = NULL",
     "make a tenant": "INSERT INTO tenants (id, name, created_at) VALUES ('t', 't', now())",
     "take a lease over": "UPDATE allocations SET tenant_id = current_tenant()",

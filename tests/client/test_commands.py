@@ -158,11 +158,69 @@ def test_a_violated_invariant_exits_with_1(here: Api, cli: Cli) -> None:
     assert cli("invariants", "ls").code == 1
 
 
+def test_a_violated_invariant_says_what_was_found(here: Api, cli: Cli) -> None:
+    found = [{"node": "node_1", "why": "it has 65 GPUs\x1b[2J"}]
+    item = {"name": "fleet_row_impossible", "violations": 1, "found": found}
+    here.on("GET", "/v1/invariants", {"items": [item]})
+    told = cli("invariants", "ls").err
+    assert "fleet_row_impossible: node: node_1, why: it has 65 GPUs\\x1b[2J" in told
+
+
+def test_terms_are_sent_only_if_given(here: Api, cli: Cli) -> None:
+    watched(here, "active")
+    terms = (
+        "--strategy", "spread", "--residency", "eu", "country:de", "--price-max", "2.49",
+        "--apart-from", "alloc_2", "alloc_3",
+    )  # fmt: skip
+    assert cli("allocation", "create", "--sku", "x", *terms).code == 0
+    assert here.calls[-1].body == {
+        "project": "project_1", "sku": "x", "strategy": "spread",
+        "residency": ["eu", "country:de"], "price_micros_max": 2_490_000,
+        "apart_from": ["alloc_2", "alloc_3"],
+    }  # fmt: skip
+    assert cli("allocation", "create", "--sku", "x").code == 0
+    assert here.calls[-1].body == {"project": "project_1", "sku": "x"}
+    assert cli("allocation", "create", "--sku", "x", "--price-max", "much").code == 2
+
+
+CHANGES: dict[tuple[str, ...], tuple[str, str, dict[str, object]]] = {
+    ("node", "tag", "n", "a", "b"): ("PATCH", "/v1/nodes/n", {"tags": ["a", "b"]}),
+    ("node", "tag", "n"): ("PATCH", "/v1/nodes/n", {"tags": []}),
+    ("node", "reserve", "n", "t"): ("PATCH", "/v1/nodes/n", {"reserved_for": "t"}),
+    ("node", "unreserve", "n"): ("PATCH", "/v1/nodes/n", {"reserved_for": None}),
+    ("node", "price", "n", "2.49"): (
+        "PATCH", "/v1/nodes/n", {"price_micros_per_gpu_hour": 2_490_000},
+    ),
+    ("node", "leaf", "n", "leaf-1"): ("PATCH", "/v1/nodes/n", {"leaf": "leaf-1"}),
+    ("node", "leaf", "n"): ("PATCH", "/v1/nodes/n", {"leaf": None}),
+    ("site", "tag", "s", "eu"): ("PATCH", "/v1/sites/s", {"tags": ["eu"]}),
+    ("tenant", "placement", "set", "t", "--sites", "a", "b", "--price-max", "1"): (
+        "PUT", "/v1/tenants/t/placement",
+        {"sites": ["a", "b"], "families": None, "residency": [], "strategy": "pack",
+         "price_micros_max": 1_000_000},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("argv", CHANGES, ids=" ".join)
+def test_a_change_names_what_it_changes_and_nothing_else(
+    argv: tuple[str, ...], here: Api, cli: Cli
+) -> None:
+    method, path, body = CHANGES[argv]
+    here.on(method, path, {"id": "x"})
+    assert cli(*argv).code == 0
+    assert here.asked(method, path)[0].body == body
+
+
 EVERY_CALL = (
     ("tenant", "ls"),
     ("tenant", "create", "it's"),
     ("tenant", "key", "create", "tenant_1", "--name", "ci"),
+    ("tenant", "placement", "show", "tenant_1"),
+    ("tenant", "placement", "set", "tenant_1", "--sites", "site_1"),
     ("project", "show", "project_1"),
+    ("site", "create", "s", "--tags", "eu", "country:de"),
+    ("node", "tag", "node_1", "hall:2"),
     ("site", "node-token", "site_1", "--count", "3"),
     ("node", "drain", "node_1", "--reason", "fan"),
     ("slot", "cleanup", "slot_1"),

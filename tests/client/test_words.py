@@ -36,9 +36,12 @@ def test_an_age_is_told_in_the_units_that_matter(seconds: int, shown: str) -> No
         (-1, "USD", "-$0.000001"),
         (0, "USD", "$0.00"),
         (None, "USD", "–"),
+        (2_490_000, None, "2.49"),
     ],
 )
-def test_money_is_exact_and_has_its_currency(micros: int | None, currency: str, shown: str) -> None:
+def test_money_is_exact_and_has_its_currency(
+    micros: int | None, currency: str | None, shown: str
+) -> None:
     assert words.money(micros, currency) == shown
 
 

@@ -1,12 +1,13 @@
 """The engine against an oracle that looks at every node, one rule after another."""
 
 from collections import Counter
+from dataclasses import replace
 from itertools import chain, combinations
 
 from hypothesis import given
 
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Node, Plan, Refusal, Request, Shape, Share
+from penstock.placement.model import Fleet, Node, Plan, Refusal, Request, Shape, Share, Slot
 
 from . import engine_fleets
 
@@ -61,10 +62,33 @@ def free(asked: Asked, node: Node) -> bool:
     )
 
 
+def permitted(asked: Asked, fleet: list[Node]) -> list[Node]:
+    allowed = asked.families_allowed
+    return [
+        node
+        for node in fleet
+        if node.family in families(asked) and (allowed is None or node.family in allowed)
+    ]
+
+
+def at_its_best(node: Node) -> Node:
+    """As it would be after any amount of waiting: approved, unblocked, and all of it free."""
+
+    def best(slot: Slot) -> Slot:
+        return replace(slot, approved=True, free=True, milli_free=1000)
+
+    gpus = tuple(best(slot) for slot in node.gpus)
+    return replace(
+        node, blocked="", chassis=best(node.chassis), gpus=gpus, cpu_milli_free=1 << 40,
+        memory_mib_free=1 << 40,
+    )  # fmt: skip
+
+
 def check(fleet: list[Node], asked: Asked) -> None:
     solved = solver.solve(asked, Fleet(fleet))
     if isinstance(solved, Refusal) and solved.never:
         assert solved.why
+        assert all(refused_by(asked, at_its_best(n)) for n in permitted(asked, fleet))
         return
     judged = {n.id: refused_by(asked, n) for n in fleet if n.family in families(asked)}
     if asked.families_allowed is not None:

@@ -37,11 +37,17 @@ def refusal(request: Request | Share, *nodes: Node) -> Refusal:
         (replace(SLICE, gpus=0), "nothing to place"),
         (replace(SLICE, nodes=2), "a gang takes whole nodes"),
         (Request("h100", Shape.BAREMETAL, 3), "no h100 node has 3 GPUs; they have 4"),
-        (Request("h100", Shape.BAREMETAL, 4, nodes=2), "there are 1 h100 nodes with 4 GPUs"),
+        (Request("h100", Shape.BAREMETAL, 4, nodes=3), "there are 2 h100 nodes with 4 GPUs"),
         (replace(SLICE, families_allowed=("l40s",)), "policy does not allow family h100"),
         (replace(SLICE, sites=()), "policy allows no site"),
         (replace(SLICE, site_id="site_b", sites=("site_a",)), "does not allow site site_b"),
         (replace(SLICE, price_micros_max=-1), "the price ceiling is negative"),
+        (replace(SLICE, residency=("eu", "us")), "no node of this family is tagged us"),
+        (replace(SLICE, residency=("eu", "de")), "has all of the tags eu, de"),
+        (replace(SLICE, sites=("site_a",), residency=("de",)), "sites that are allowed is tagged"),
+        (replace(SLICE, site_id="site_b", residency=("eu",)), "sites that are allowed is tagged"),
+        (replace(SLICE, price_micros_max=4), "asks 5 micros for a GPU-hour; the ceiling is 4"),
+        (replace(SHARE, residency=("us",)), "no node of this family is tagged us"),
         (replace(SHARE, gpus=2), "only a single GPU can be shared"),
         (replace(SHARE, milli=1001), "only a single GPU can be shared"),
         (replace(SHARE, milli=0), "ask for 0 GPUs"),
@@ -50,7 +56,9 @@ def refusal(request: Request | Share, *nodes: Node) -> Refusal:
     ],
 )
 def test_what_can_never_fit_is_refused_as_such(request_: Request | Share, said: str) -> None:
-    refused = refusal(request_, node("n"))
+    german = replace(node("m", site_id="site_b"), tags=frozenset(("de",)))
+    nodes = (replace(node("n"), tags=frozenset(("eu",))), german)
+    refused = refusal(request_, *(replace(node, price_micros_per_gpu_hour=5) for node in nodes))
     assert refused.never
     assert said in refused.why
     assert sum(refused.rejections.values()) == refused.considered
@@ -60,6 +68,29 @@ def test_what_fits_no_node_now_is_not_called_impossible() -> None:
     refused = refusal(SLICE, node("n", held=3))
     assert not refused.never
     assert refused.rejections["free_enough"] == refused.considered == 1
+
+
+def test_policy_that_only_busy_or_draining_nodes_meet_is_a_matter_of_waiting() -> None:
+    tagged = replace(node("n", held=3), tags=frozenset(("eu",)), price_micros_per_gpu_hour=5)
+    drained = replace(tagged, id="m", blocked="draining")
+    picky = replace(SLICE, residency=("eu",), price_micros_max=5)
+    refused = refusal(picky, tagged, replace(drained, chassis=replace(drained.chassis, id="x")))
+    assert not refused.never
+    assert refused.rejections["schedulable"] == refused.rejections["free_enough"] == 1
+
+
+def test_a_site_without_nodes_yet_does_not_make_a_tag_impossible() -> None:
+    tagged = replace(node("n"), tags=frozenset(("eu",)))
+    refused = refusal(replace(SLICE, sites=("site_new",), residency=("eu",)), tagged)
+    assert not refused.never
+    assert refused.rejections["site_permitted"] == 1
+
+
+def test_a_refusal_by_policy_still_counts_what_each_rule_removed() -> None:
+    dear = replace(node("m"), price_micros_per_gpu_hour=9)
+    refused = refusal(replace(SLICE, price_micros_max=4), dear)
+    assert refused.never
+    assert refused.rejections["affordable"] == refused.considered == 1
 
 
 def test_the_near_misses_are_the_blocked_node_and_the_one_with_most_free() -> None:

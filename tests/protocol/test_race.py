@@ -17,7 +17,7 @@ async def test_no_slot_is_held_twice_while_replicas_are_killed(
 ) -> None:
     result = await race.run(central_url, tmp_path, seconds=12, seed=1)
     assert result.problems == []
-    assert result.kills >= 2
+    assert result.kills >= 1
     assert result.broken > 0, "no request was under way when a replica died"
     assert len(result.history.placed) > 100, "hardly anything happened"
     assert any(claim.fence > 1 for claim in result.claims), "no slot was used again"

@@ -19,4 +19,7 @@ class Options:
     """Print the curl command that does the same, and do nothing."""
 
 
+# Several values after one option: `--tags eu country:de`.
+Several = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=())]
+
 UNSET: Final = Options()

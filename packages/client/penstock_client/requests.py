@@ -67,6 +67,15 @@ def post(*parts: str, **body: object) -> Request:
     return Request("POST", path(*parts), body=given, idempotency_key=str(uuid.uuid4()))
 
 
+def patch(body: Body, *parts: str) -> Request:
+    """A change of what `body` names, and of nothing else; null is a value, too."""
+    return Request("PATCH", path(*parts), body=body)
+
+
+def put(body: Body, *parts: str) -> Request:
+    return Request("PUT", path(*parts), body=body)
+
+
 def path(*parts: str) -> str:
     return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 

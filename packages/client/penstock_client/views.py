@@ -6,6 +6,7 @@ from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 T = TypeVar("T")
 Role = Literal["admin", "member", "viewer"]
 Shape = Literal["baremetal", "gpu_slice"]
+Strategy = Literal["pack", "spread"]
 
 
 class Page(TypedDict, Generic[T]):
@@ -19,6 +20,18 @@ class Tenant(TypedDict):
     status: str
     gpu_limit: int | None
     created_at: str
+
+
+class Placement(TypedDict):
+    """Where a tenant's leases may go. Null: anywhere, of any family, at any price."""
+
+    tenant: str
+    revision: int  # counts its changes
+    sites: list[str] | None
+    families: list[str] | None
+    residency: list[str]
+    strategy: Strategy
+    price_micros_max: int | None
 
 
 class Key(TypedDict):
@@ -52,6 +65,8 @@ class Site(TypedDict):
     auto_approve: bool
     connected: bool
     connected_at: str | None
+    away: bool
+    tags: list[str]
     version: str
     join_address: str
     created_at: str
@@ -76,6 +91,20 @@ class Node(TypedDict):
     draining: bool
     connected: bool
     connected_at: str | None
+    leaf: str
+    tags: list[str]
+    site_tags: list[str]
+    reserved_for: str | None
+    price_micros_per_gpu_hour: int
+
+
+class NodeChanges(TypedDict, total=False):
+    """What policy goes by. What is left out stays as it is."""
+
+    tags: list[str]
+    reserved_for: str | None  # a tenant; null: for everyone
+    price_micros_per_gpu_hour: int  # 0: not known
+    leaf: str | None  # null: as discovered
 
 
 class Slot(TypedDict):
@@ -167,6 +196,7 @@ Usage = TypedDict(
 class Invariant(TypedDict):
     name: str
     violations: int
+    found: NotRequired[list[Mapping[str, object]]]  # the first violations
 
 
 class Me(TypedDict):

@@ -96,6 +96,8 @@ def money(micros: object, currency: object) -> str:
     cents = amount.quantize(Decimal("0.01"))
     digits = f"{cents:,}" if cents == amount else f"{amount.normalize():,f}"
     sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    if currency is None:
+        return f"{sign}{digits}"
     symbol = SYMBOLS.get(str(currency)) or f"{plain(currency)} "
     return f"{sign}{symbol}{digits}"
 

@@ -4,12 +4,12 @@ from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from penstock_client import answers, errors, screen, session, watching, words
+from penstock_client import amounts, answers, errors, screen, session, watching, words
 from penstock_client.commands import states
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import Column, aged, column
 from penstock_client.session import Session
-from penstock_client.views import Allocation, Replay
+from penstock_client.views import Allocation, Replay, Strategy
 from penstock_client.watching import Journey
 
 app = App(name="allocation", help="Allocations: GPUs, from asking for them to giving them back.")
@@ -70,6 +70,10 @@ def create(
     gpus: int | None = None,
     site: str | None = None,
     project: str | None = None,
+    strategy: Strategy | None = None,
+    residency: Several = (),
+    price_max: str | None = None,
+    apart_from: Several = (),
     watch: Watch = False,
     options: Options = UNSET,
 ) -> int:
@@ -85,12 +89,28 @@ def create(
         Only at this site.
     project
         Whose they are; the context's project if left out.
+    strategy
+        Fill nodes that are in use already, or take the emptiest; the tenant's if left out.
+    residency
+        Tags that the node must have, besides those that the tenant's policy wants.
+    price_max
+        What a node's source may ask per GPU and hour: 2.49.
+    apart_from
+        Allocations with which it must not share a node.
     watch
         Show each step until the GPUs are active. Exits with 1 if they never are.
     """
+    ceiling = None if price_max is None else amounts.micros_of(price_max, "--price-max")
     with session.start(options) as run:
         made = run.client.allocations.create(
-            project=run.project(project), sku=sku, gpus=gpus, site=site
+            project=run.project(project),
+            sku=sku,
+            gpus=gpus,
+            site=site,
+            strategy=strategy,
+            residency=residency,
+            price_micros_max=ceiling,
+            apart_from=apart_from,
         )
         return finish(run, options, made, watching.CREATION if watch else None)
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import answers, errors, session
+from penstock_client import answers, errors, screen, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import column
 
@@ -19,5 +19,9 @@ def ls(*, options: Options = UNSET) -> int:
     with session.start(options) as run:
         page = run.client.invariants()
     answers.listing(options, page, COLUMNS, empty="the API lists no invariants")
-    violated = any(each["violations"] for each in page["items"])
+    violated = [each for each in page["items"] if each["violations"]]
+    if not options.json:
+        for each in violated:
+            for found in each.get("found", []):
+                screen.note(f"{each['name']}: {words.plain(found)}")
     return errors.REFUSED if violated else errors.OK

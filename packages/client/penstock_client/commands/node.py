@@ -4,9 +4,10 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import answers, session, words
+from penstock_client import amounts, answers, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, aged, column
+from penstock_client.views import NodeChanges
 from penstock_client.words import Row
 
 app = App(name="node", help="Nodes: the machines at the sites, and what they may be used for.")
@@ -47,6 +48,47 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
     """Show one node."""
     with session.start(options) as run:
         answers.thing(options, run.client.nodes.get(id), next=f"penstock slot ls --node {id}")
+
+
+@app.command
+def tag(id: str, /, *tags: str, options: Options = UNSET) -> None:
+    """Replace a node's own tags; without any, it has only its site's.
+
+    Parameters
+    ----------
+    tags
+        Such as hall:2, or fast-disks.
+    """
+    change(id, {"tags": list(tags)}, options)
+
+
+@app.command
+def reserve(id: str, tenant: str, /, *, options: Options = UNSET) -> None:
+    """Keep a node for one tenant. What runs there goes on."""
+    change(id, {"reserved_for": tenant}, options)
+
+
+@app.command
+def unreserve(id: str, /, *, options: Options = UNSET) -> None:
+    """Let every tenant use a node again."""
+    change(id, {"reserved_for": None}, options)
+
+
+@app.command
+def price(id: str, price: str, /, *, options: Options = UNSET) -> None:
+    """Say what the node's source asks per GPU and hour (2.49); 0 if that is not known."""
+    change(id, {"price_micros_per_gpu_hour": amounts.micros_of(price, "the price")}, options)
+
+
+@app.command
+def leaf(id: str, leaf: str | None = None, /, *, options: Options = UNSET) -> None:
+    """Say on which fabric leaf a node is; without a name, where it was discovered."""
+    change(id, {"leaf": leaf}, options)
+
+
+def change(id: str, changes: NodeChanges, options: Options) -> None:
+    with session.start(options) as run:
+        answers.thing(options, run.client.nodes.change(id, changes))
 
 
 @app.command

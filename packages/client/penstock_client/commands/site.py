@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, screen, session, words
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import aged, column
 
 app = App(
@@ -40,17 +40,39 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def create(name: str, /, *, auto_approve: bool = False, options: Options = UNSET) -> None:
+def create(
+    name: str,
+    /,
+    *,
+    auto_approve: bool = False,
+    tags: Several = (),
+    options: Options = UNSET,
+) -> None:
     """Register a site.
 
     Parameters
     ----------
     auto_approve
         Approve slots on readiness evidence alone, without an operator.
+    tags
+        What is true of its nodes, to be asked for as residency: --tags eu country:de.
     """
     with session.start(options) as run:
-        made = run.client.sites.create(name, auto_approve=auto_approve)
+        made = run.client.sites.create(name, auto_approve=auto_approve, tags=tags)
     answers.thing(options, made, next=f"penstock site token {made['id']}")
+
+
+@app.command
+def tag(id: str, /, *tags: str, options: Options = UNSET) -> None:
+    """Replace a site's tags, which its nodes have, too; without any, it has none.
+
+    Parameters
+    ----------
+    tags
+        Such as eu, or country:de.
+    """
+    with session.start(options) as run:
+        answers.thing(options, run.client.sites.tag(id, tags))
 
 
 @app.command

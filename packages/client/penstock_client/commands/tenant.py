@@ -4,14 +4,16 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import answers, screen, session
-from penstock_client.options import UNSET, Options
+from penstock_client import amounts, answers, screen, session
+from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import aged, column
-from penstock_client.views import Role
+from penstock_client.views import Role, Strategy
 
 app = App(name="tenant", help="Tenants: who uses the platform, their limits and their keys.")
 key = App(name="key", help="A tenant's API keys.")
 app.command(key)
+placement = App(name="placement", help="Where a tenant's leases may go.")
+app.command(placement)
 
 COLUMNS: Final = (
     column("ID", "id"),
@@ -49,6 +51,53 @@ def create(name: str, /, *, gpu_limit: int | None = None, options: Options = UNS
     with session.start(options) as run:
         made = run.client.tenants.create(name, gpu_limit=gpu_limit)
     answers.thing(options, made, next=f"penstock tenant key create {made['id']} --name first")
+
+
+@placement.command(name="show")
+def show_placement(tenant: str, /, *, options: Options = UNSET) -> None:
+    """Show where a tenant's leases may go."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.tenants.placement(tenant))
+
+
+@placement.command(name="set")
+def set_placement(
+    tenant: str,
+    /,
+    *,
+    sites: Several = (),
+    families: Several = (),
+    residency: Several = (),
+    strategy: Strategy = "pack",
+    price_max: str | None = None,
+    options: Options = UNSET,
+) -> None:
+    """Replace a tenant's placement policy. What is left out is not restricted.
+
+    Parameters
+    ----------
+    sites
+        Only at these sites; one alone binds the tenant to it.
+    families
+        Only GPUs of these families.
+    residency
+        Only on nodes that have all of these tags.
+    strategy
+        Fill nodes that are in use already, or take the emptiest, unless a request says.
+    price_max
+        Only on nodes whose source asks no more per GPU and hour: 2.49.
+    """
+    ceiling = None if price_max is None else amounts.micros_of(price_max, "--price-max")
+    with session.start(options) as run:
+        made = run.client.tenants.set_placement(
+            tenant,
+            sites=sites or None,
+            families=families or None,
+            residency=residency,
+            strategy=strategy,
+            price_micros_max=ceiling,
+        )
+    answers.thing(options, made)
 
 
 @key.command(name="create")

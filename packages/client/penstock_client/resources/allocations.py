@@ -1,12 +1,12 @@
 """Allocations, and the usage that they leave."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Allocation, Event, Page, Replay, Usage
+from penstock_client.views import Allocation, Event, Page, Replay, Strategy, Usage
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,33 @@ class Allocations:
         return single.fetch(self.transport, requests.get("allocations", id), Allocation)
 
     def create(
-        self, *, project: str, sku: str, gpus: int | None = None, site: str | None = None
+        self,
+        *,
+        project: str,
+        sku: str,
+        gpus: int | None = None,
+        site: str | None = None,
+        strategy: Strategy | None = None,
+        residency: Sequence[str] = (),
+        price_micros_max: int | None = None,
+        apart_from: Sequence[str] = (),
     ) -> Allocation:
-        """Claim the GPUs. They are placed on return, and active when their node proves it."""
-        request = requests.post("allocations", project=project, sku=sku, gpus=gpus, site=site)
+        """Claim the GPUs. They are placed on return, and active when their node proves it.
+
+        `residency` and `price_micros_max` are on top of the tenant's policy; `apart_from` are
+        allocations with which this one must not share a node.
+        """
+        request = requests.post(
+            "allocations",
+            project=project,
+            sku=sku,
+            gpus=gpus,
+            site=site,
+            strategy=strategy,
+            residency=[*residency] or None,
+            price_micros_max=price_micros_max,
+            apart_from=[*apart_from] or None,
+        )
         return single.fetch(self.transport, request, Allocation)
 
     def release(self, id: str) -> Allocation:

@@ -1,11 +1,12 @@
 """Sites, nodes and slots."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import JoinToken, Node, Page, Site, Slot
+from penstock_client.views import JoinToken, Node, NodeChanges, Page, Site, Slot
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,14 @@ class Sites:
     def get(self, id: str) -> Site:
         return single.fetch(self.transport, requests.get("sites", id), Site)
 
-    def create(self, name: str, *, auto_approve: bool = False) -> Site:
-        request = requests.post("sites", name=name, auto_approve=auto_approve)
+    def create(self, name: str, *, auto_approve: bool = False, tags: Sequence[str] = ()) -> Site:
+        given = list(tags) or None
+        request = requests.post("sites", name=name, auto_approve=auto_approve, tags=given)
         return single.fetch(self.transport, request, Site)
+
+    def tag(self, id: str, tags: Sequence[str]) -> Site:
+        """Replace the site's tags, which are its nodes', too."""
+        return single.fetch(self.transport, requests.patch({"tags": list(tags)}, "sites", id), Site)
 
     def create_token(self, id: str) -> JoinToken:
         """A single-use token with which the site's control plane enrols."""
@@ -44,6 +50,10 @@ class Nodes:
 
     def slots(self, id: str) -> Page[Slot]:
         return pages.collect(self.transport, requests.get("nodes", id, "slots"), Slot)
+
+    def change(self, id: str, changes: NodeChanges) -> Node:
+        """Tags, for whom it is reserved, its price, its fabric leaf: what is named, only."""
+        return single.fetch(self.transport, requests.patch({**changes}, "nodes", id), Node)
 
     def drain(self, id: str, *, reason: str | None = None) -> Node:
         """Nothing new is placed on it; what runs there goes on."""

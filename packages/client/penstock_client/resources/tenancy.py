@@ -1,11 +1,12 @@
 """Tenants, their keys and their projects."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock_client import requests
-from penstock_client.requests import Transport
+from penstock_client.requests import Body, Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Key, Page, Project, Role, Tenant
+from penstock_client.views import Key, Page, Placement, Project, Role, Strategy, Tenant
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,31 @@ class Tenants:
     def create(self, name: str, *, gpu_limit: int | None = None) -> Tenant:
         request = requests.post("tenants", name=name, gpu_limit=gpu_limit)
         return single.fetch(self.transport, request, Tenant)
+
+    def placement(self, id: str) -> Placement:
+        """Where the tenant's leases may go."""
+        return single.fetch(self.transport, requests.get("tenants", id, "placement"), Placement)
+
+    def set_placement(
+        self,
+        id: str,
+        *,
+        sites: Sequence[str] | None = None,
+        families: Sequence[str] | None = None,
+        residency: Sequence[str] = (),
+        strategy: Strategy = "pack",
+        price_micros_max: int | None = None,
+    ) -> Placement:
+        """Replace the policy: what is left out is not restricted."""
+        body: Body = {
+            "sites": None if sites is None else list(sites),
+            "families": None if families is None else list(families),
+            "residency": list(residency),
+            "strategy": strategy,
+            "price_micros_max": price_micros_max,
+        }
+        request = requests.put(body, "tenants", id, "placement")
+        return single.fetch(self.transport, request, Placement)
 
     def create_key(self, id: str, *, name: str, role: Role) -> Key:
         """The answer holds the token; it is not shown again."""

@@ -15,10 +15,11 @@ from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
+from penstock.central.policies import api as policies
 from penstock.central.projects import api as projects
 from penstock.central.settings import CentralSettings
+from penstock.central.sites import absence, enrolment
 from penstock.central.sites import api as sites
-from penstock.central.sites import enrolment
 from penstock.central.sites import service as site_service
 from penstock.central.sites.service import Trust
 from penstock.central.skus import api as skus
@@ -32,8 +33,9 @@ from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 
 ROUTERS = (  # tried in this order: the busiest first
-    allocations.asking, allocations.router, tenants.router, projects.router, skus.router,
-    sites.router, nodes.router, slots.router, usage.router, doors.router, standing.router,
+    allocations.asking, allocations.router, tenants.router, policies.router, projects.router,
+    skus.router, sites.router, nodes.router, slots.router, usage.router, doors.router,
+    standing.router,
 )  # fmt: skip
 
 
@@ -80,6 +82,7 @@ async def serve(settings: CentralSettings) -> None:
         stack.push_async_callback(database.close)
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
+        group.create_task(absence.watch(database, wakeups, settings.site_grace))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

@@ -28,6 +28,12 @@ class NodeRow(TypedDict):
     draining: bool
     drain_reason: str
     connected: bool
+    site_away: bool
+    discovered: bool
+    leaf: str
+    tags: list[str]  # its own and its site's
+    reserved_for: str | None
+    price_micros_per_gpu_hour: int
     slot_ids: list[str] | None  # None until it was discovered
     kinds: list[str]
     indexes: list[int]

@@ -1,5 +1,6 @@
 """What can be set about a central process: `PENSTOCK_CENTRAL_…`."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,12 @@ class CentralSettings(Settings):
     link_advertise: str = ""
     bootstrap_token_file: Path | None = None
     certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
+    site_grace_s: float = Field(default=60.0, ge=0.1, le=86_400)  # then a missing site is away
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def site_grace(self) -> timedelta:
+        return timedelta(seconds=self.site_grace_s)
 
     @property
     def join_address(self) -> str:

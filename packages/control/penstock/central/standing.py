@@ -4,9 +4,13 @@ from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from penstock.central.access.authorization import Resource, authorize
+from penstock.central.placement import fleet_rows
 from penstock.kernel import invariants
+from penstock.kernel.invariants import Invariant
 from penstock.kernel.paging import Page
 from penstock.kernel.web import Caller, Tx, TxRoute, View
+
+CHECKS = (fleet_rows.impossible,)  # besides the views
 
 router = APIRouter(tags=["platform"], route_class=TxRoute)
 
@@ -21,6 +25,11 @@ class Me(View):
 class InvariantView(View):
     name: str
     violations: int
+    found: list[dict[str, object]]  # the first of them
+
+    @classmethod
+    def of(cls, checked: Invariant) -> "InvariantView":
+        return cls(name=checked.name, violations=checked.violations, found=list(checked.found))
 
 
 @router.get("/v1/me")
@@ -33,8 +42,8 @@ async def who_am_i(actor: Caller) -> Me:
 async def list_invariants(actor: Caller, tx: Tx) -> Page[InvariantView]:
     """What must always be true, and how often it is not."""
     authorize(actor, "invariant.view", Resource("invariant"))
-    checked = await invariants.check(tx)
-    return Page(items=[InvariantView(name=i.name, violations=i.violations) for i in checked])
+    checked = await invariants.check(tx, CHECKS)
+    return Page(items=[InvariantView.of(invariant) for invariant in checked])
 
 
 @router.get("/metrics", include_in_schema=False)

@@ -1,8 +1,10 @@
 """Names that people give to things: short, plain, safe in a terminal and in a URL."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
-from pydantic import StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
+
+TAGS_MAX: Final = 32
 
 Name = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$", max_length=63)
@@ -11,4 +13,22 @@ Text = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x
 # An id or a name, where either will do.
 Reference = Annotated[
     str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z0-9._-]+$")
+]
+
+
+def _each_once(values: list[str]) -> list[str]:
+    if len(set(values)) != len(values):
+        raise ValueError("each may be there once")
+    return sorted(values)
+
+
+# A fact about a thing that others may ask for: `eu`, `country:de`.
+Tag = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.:_-]{0,61}[a-z0-9])?$", max_length=63)
+]
+Tags = Annotated[list[Tag], Field(max_length=TAGS_MAX), AfterValidator(_each_once)]
+# A list of which something must be one.
+Names = Annotated[list[Name], Field(min_length=1, max_length=64), AfterValidator(_each_once)]
+References = Annotated[
+    list[Reference], Field(min_length=1, max_length=64), AfterValidator(_each_once)
 ]

@@ -1,8 +1,10 @@
 """Requests that can never fit, however long one waits. Told apart from "not now"."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from penstock.placement import cohorts
+from penstock.placement.cohorts import Traits
 from penstock.placement.families import Family
 from penstock.placement.fleet import Fleet
 from penstock.placement.nodes import WHOLE_MILLI
@@ -56,15 +58,14 @@ def unknown(asked: Request | Share, fleet: Fleet) -> str:
     return f"no node of family {', '.join(names) or 'any'} is known; there is {known}"
 
 
-def why(request: Request, family: Family) -> str:
+def why(asked: Request | Share, families: Mapping[str, Family]) -> str:
     """What makes it impossible; empty if it is not."""
-    wrong = contradiction(request)
-    return wrong or next((wrong for check in CHECKS if (wrong := check(request, family))), "")
-
-
-def why_share(share: Share, families: Iterable[Family]) -> str:
-    wrong = contradiction(share)
-    return wrong or _share(share, max(max(family.sizes) for family in families))
+    if wrong := contradiction(asked):
+        return wrong
+    if isinstance(asked, Share):
+        return _share(asked, max(max(family.sizes) for family in families.values()))
+    family = families[asked.family]
+    return next((wrong for check in CHECKS if (wrong := check(asked, family))), "")
 
 
 def contradiction(asked: Request | Share) -> str:
@@ -77,6 +78,36 @@ def contradiction(asked: Request | Share) -> str:
     if asked.price_micros_max is not None and asked.price_micros_max < 0:
         return "the price ceiling is negative"
     return ""
+
+
+def nowhere(asked: Request | Share, families: Iterable[Family]) -> str:
+    """What policy wants of a node and none has, be it free or not. Asked only of what does
+    not fit, since it looks at every cohort."""
+    if not asked.residency and asked.price_micros_max is None:
+        return ""
+    every = [traits for family in families for traits in family.cohorts]
+    here = [traits for traits in every if _at_an_allowed_site(asked, traits)] or every
+    resident = [traits for traits in here if cohorts.resident(asked, traits)]
+    if not resident:
+        return _untagged(asked, here)
+    ceiling = asked.price_micros_max
+    least = min(traits.price_micros_per_gpu_hour for traits in resident)
+    if ceiling is not None and least > ceiling:
+        return f"the cheapest node asks {least} micros for a GPU-hour; the ceiling is {ceiling}"
+    return ""
+
+
+def _at_an_allowed_site(asked: Request | Share, traits: Traits) -> bool:
+    return cohorts.site_allowed(asked, traits) and cohorts.site_permitted(asked, traits)
+
+
+def _untagged(asked: Request | Share, here: list[Traits]) -> str:
+    known = frozenset[str]().union(*(traits.tags for traits in here))
+    missing = [tag for tag in asked.residency if tag not in known]
+    where = "at the sites that are allowed" if asked.site_id or asked.sites else "of this family"
+    if missing:
+        return f"no node {where} is tagged {missing[0]}"
+    return f"no node {where} has all of the tags {', '.join(asked.residency)}"
 
 
 def _share(share: Share, gpus_max: int) -> str:

@@ -33,7 +33,8 @@ class Node:
     """`blocked` says why nothing new may be placed here; empty if something may.
 
     A `divisible` node serves shares of its GPUs, with CPU and memory from what it has free;
-    any other node serves whole GPUs and itself.
+    any other node serves whole GPUs and itself. `wrong` says what cannot be true of it, if
+    whoever tells of it knows already.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Node:
     divisible: bool = False
     cpu_milli_free: int = 0
     memory_mib_free: int = 0
+    wrong: str = ""
 
     @property
     def usable_gpus(self) -> tuple[Slot, ...]:

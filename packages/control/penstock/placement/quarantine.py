@@ -6,6 +6,13 @@ from typing import Final
 from penstock.placement.cohorts import GPUS_MAX
 from penstock.placement.nodes import WHOLE_MILLI, Node
 
+FENCE_MAX: Final = 2**63 - 2  # the next claim's fence must be a number of 64 bits, too
+NUMA_NODES_MAX: Final = 1024
+
+
+def known(node: Node) -> str:
+    return node.wrong
+
 
 def nameless(node: Node) -> str:
     named = node.id and node.site_id and node.family
@@ -27,9 +34,19 @@ def twice_the_same_index(node: Node) -> str:
     return "" if len(set(indexes)) == len(indexes) else "two GPUs have the same index"
 
 
+def indexes(node: Node) -> str:
+    wrong = [slot.index for slot in node.gpus if not 0 <= slot.index < GPUS_MAX]
+    return f"a GPU has index {wrong[0]}, not 0 to {GPUS_MAX - 1}" if wrong else ""
+
+
+def numa_nodes(node: Node) -> str:
+    wrong = [slot for slot in node.gpus if not 0 <= slot.numa_node < NUMA_NODES_MAX]
+    return f"GPU {wrong[0].index} is on NUMA node {wrong[0].numa_node}" if wrong else ""
+
+
 def fences(node: Node) -> str:
-    negative = [slot.id for slot in (node.chassis, *node.gpus) if slot.fence < 0]
-    return f"the fence of slot {negative[0]} is negative" if negative else ""
+    wrong = [s for s in (node.chassis, *node.gpus) if not 0 <= s.fence <= FENCE_MAX]
+    return f"the fence of slot {wrong[0].id} is {wrong[0].fence}" if wrong else ""
 
 
 def shares(node: Node) -> str:
@@ -43,10 +60,13 @@ def negative_amounts(node: Node) -> str:
 
 
 CHECKS: Final[tuple[Callable[[Node], str], ...]] = (
+    known,
     nameless,
     gpu_count,
     twice_the_same_slot,
     twice_the_same_index,
+    indexes,
+    numa_nodes,
     fences,
     shares,
     negative_amounts,

@@ -5,6 +5,7 @@ state. Rules judge cohorts (`cohorts.RULES`), scores judge states (`states.SCORE
 GPUs, `potentials.TERMS` for shares), so a decision costs the same in a fleet of any size.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from penstock.placement import explanations, gangs, impossible, shares, slices
@@ -21,14 +22,13 @@ def solve(asked: Request | Share, fleet: Fleet) -> Plan | Refusal:
     families = fleet.asked(asked)
     if not families:
         return _never(impossible.unknown(asked, fleet), families)
-    if isinstance(asked, Share):
-        why = impossible.why_share(asked, families.values())
-        return _never(why, families) if why else shares.solve(asked, fleet)
-    family = families[asked.family]
-    why = impossible.why(asked, family)
+    why = impossible.why(asked, families)
     if why:
         return _never(why, families)
-    return gangs.solve(asked, family) if asked.nodes > 1 else slices.solve(asked, family)
+    solved = _search(asked, fleet, families)
+    if isinstance(solved, Refusal) and (why := impossible.nowhere(asked, families.values())):
+        return replace(solved, never=True, why=why)
+    return solved
 
 
 def explain(request: Request, fleet: Fleet, counts: tuple[int, ...] = ()) -> Explanation:
@@ -39,6 +39,13 @@ def explain(request: Request, fleet: Fleet, counts: tuple[int, ...] = ()) -> Exp
 def nearest(request: Request, fleet: Fleet, counts: tuple[int, ...]) -> Request | None:
     """The nearest change that would fit now: any site first, then fewer GPUs."""
     return explanations.nearest(request, fleet, counts, solve)
+
+
+def _search(asked: Request | Share, fleet: Fleet, families: dict[str, Family]) -> Plan | Refusal:
+    if isinstance(asked, Share):
+        return shares.solve(asked, fleet)
+    family = families[asked.family]
+    return gangs.solve(asked, family) if asked.nodes > 1 else slices.solve(asked, family)
 
 
 def _never(why: str, families: dict[str, Family]) -> Refusal:

@@ -8,20 +8,21 @@ from pydantic import Field, field_validator
 
 from penstock.central.allocations import release, service
 from penstock.central.allocations.model import Allocation, Status
+from penstock.central.allocations.terms import NewTerms
 from penstock.central.placement import replaying
 from penstock.central.placement.queue import Ask, Queue
 from penstock.kernel import idempotency
 from penstock.kernel.db import Database
 from penstock.kernel.names import Reference
 from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import BareRoute, Body, Caller, CorrelationId, Tx, TxRoute, View
+from penstock.kernel.web import BareRoute, Caller, CorrelationId, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/allocations", tags=["allocations"], route_class=TxRoute)
 # Asking for GPUs opens no transaction of its own: the batch that places it does.
 asking = APIRouter(prefix="/v1/allocations", tags=["allocations"], route_class=BareRoute)
 
 
-class NewAllocation(Body):
+class NewAllocation(NewTerms):
     project: Reference
     sku: Reference
     gpus: Annotated[int, Field(ge=1, le=1024)] | None = None
@@ -162,6 +163,7 @@ async def create_allocation(
             correlation_id=correlation_id,
             key=key,
             fingerprint=await idempotency.fingerprint(request) if key else b"",
+            terms=body.terms(),
         )
     )
     if placed.replayed:

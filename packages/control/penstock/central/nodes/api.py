@@ -4,21 +4,44 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from penstock.central.nodes import service
-from penstock.central.nodes.model import Node, posture
+from penstock.central.nodes.model import Changes, Node, posture
+from penstock.central.placement import fleet_rows
 from penstock.central.slots import service as slots
 from penstock.central.slots.api import SlotView
 from penstock.central.slots.model import Slot, SlotState
-from penstock.kernel.names import Text
+from penstock.kernel.names import Name, Reference, Tags, Text
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
+from penstock_contracts.ids import TenantId
 
 router = APIRouter(prefix="/v1/nodes", tags=["nodes"], route_class=TxRoute)
 
 
 class Drain(Body):
     reason: Text = ""
+
+
+class NodeChange(Body):
+    """What is left out stays as it is."""
+
+    tags: Tags = Field(default_factory=list[str])
+    reserved_for: Reference | None = None  # a tenant; null: for everyone
+    price_micros_per_gpu_hour: Annotated[int, Field(ge=0, le=10**12)] = 0  # 0: not known
+    leaf: Name | None = None  # null: as discovered
+
+    def changes(self) -> Changes:
+        made: Changes = {
+            "tags": self.tags,
+            "reserved_for": TenantId(self.reserved_for) if self.reserved_for else None,
+            "price_micros_per_gpu_hour": self.price_micros_per_gpu_hour,
+            "leaf_assigned": self.leaf,
+        }
+        for unsaid in type(self).model_fields.keys() - self.model_fields_set:
+            made.pop("leaf_assigned" if unsaid == "leaf" else unsaid)
+        return made
 
 
 class NodeView(View):
@@ -35,10 +58,15 @@ class NodeView(View):
     connected: bool
     connected_at: datetime | None
     enrolled_at: datetime
+    leaf: str
+    tags: list[str]
+    site_tags: list[str]
+    reserved_for: str | None
+    price_micros_per_gpu_hour: int
 
     @classmethod
-    def of(cls, node: Node, slots: list[Slot]) -> "NodeView":
-        standing, reason = posture(node, slots)
+    def of(cls, node: Node, slots: list[Slot], wrong: str) -> "NodeView":
+        standing, reason = posture(node, slots, wrong)
         gpus = [slot for slot in slots if slot.kind == "gpu"]
         return cls(
             id=node.id,
@@ -54,6 +82,11 @@ class NodeView(View):
             connected=node.connected,
             connected_at=node.presence_at,
             enrolled_at=node.enrolled_at,
+            leaf=node.leaf,
+            tags=list(node.tags),
+            site_tags=list(node.site_tags),
+            reserved_for=node.reserved_for,
+            price_micros_per_gpu_hour=node.price_micros_per_gpu_hour,
         )
 
 
@@ -66,9 +99,13 @@ async def list_nodes(
 ) -> Page[NodeView]:
     """Every node, with its posture."""
     nodes = await service.page(tx, actor, site, paging.after, paging.fetch)
-    held = await slots.by_node(tx, [node.id for node in nodes])
+    ids = [node.id for node in nodes]
+    held = await slots.by_node(tx, ids)
+    wrong = await fleet_rows.wrong(tx, ids)
     return paging.page(
-        nodes, lambda node: NodeView.of(node, held.get(node.id, [])), lambda node: node.id
+        nodes,
+        lambda node: NodeView.of(node, held.get(node.id, []), wrong.get(node.id, "")),
+        lambda node: node.id,
     )
 
 
@@ -76,6 +113,12 @@ async def list_nodes(
 async def get_node(id: str, actor: Caller, tx: Tx) -> NodeView:
     """One node."""
     return await _view(tx, await service.get(tx, actor, id))
+
+
+@router.patch("/{id}")
+async def change_node(id: str, body: NodeChange, actor: Caller, tx: Tx) -> NodeView:
+    """Say what policy goes by: tags, for whom it is reserved, its price, its fabric leaf."""
+    return await _view(tx, await service.change(tx, actor, id, body.changes()))
 
 
 @router.get("/{id}/slots")
@@ -109,4 +152,5 @@ async def approve_node(id: str, actor: Caller, tx: Tx) -> NodeView:
 
 async def _view(tx: Tx, node: Node) -> NodeView:
     held = await slots.by_node(tx, [node.id])
-    return NodeView.of(node, held.get(node.id, []))
+    wrong = await fleet_rows.wrong(tx, [node.id])
+    return NodeView.of(node, held.get(node.id, []), wrong.get(node.id, ""))

@@ -22,6 +22,7 @@ from penstock_contracts.wire_pb2 import NodeEnrolled, NodePresence, Signed, Task
 
 GPUS_MAX = 64
 NAME_LENGTH_MAX = 63
+LEAF_LENGTH_MAX = 63
 
 
 async def node_of(tx: Tx, site_id: SiteId, id: str) -> Node:
@@ -75,6 +76,7 @@ async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
         node.id,
         hardware=topology.hardware,
         family=topology.gpu_family,
+        leaf=topology.fabric_leaf,
         topology=json_format.MessageToDict(topology, preserving_proto_field_name=True),
     )
     await fleet.changed(tx, node.id)
@@ -90,6 +92,8 @@ def _nonsense(topology: Topology) -> str:
         return f"it reports {len(topology.slots)} GPUs; 1 to {GPUS_MAX} are possible"
     if not topology.gpu_family or len(topology.gpu_family) > 63:
         return "it reports no GPU family"
+    if len(topology.fabric_leaf) > LEAF_LENGTH_MAX:
+        return f"the name of its fabric leaf is longer than {LEAF_LENGTH_MAX} characters"
     uuids = {slot.gpu_uuid for slot in topology.slots}
     if len(uuids) != len(topology.slots) or "" in uuids:
         return "it reports a GPU twice, or one without an identity"

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TypedDict
 
 from penstock.central.slots.model import Slot, SlotState
-from penstock_contracts.ids import NodeId, SiteId
+from penstock_contracts.ids import NodeId, SiteId, TenantId
 
 
 class Posture(StrEnum):
@@ -32,32 +33,60 @@ class Node:
     connected: bool
     presence_at: datetime | None
     enrolled_at: datetime
+    discovered: bool
+    leaf: str  # what an operator says, or else what was discovered
+    tags: tuple[str, ...]  # its own
+    site_tags: tuple[str, ...]
+    site_away: bool
+    reserved_for: TenantId | None
+    price_micros_per_gpu_hour: int  # what its source asks; 0 if that is not known
+
+    @property
+    def tags_all(self) -> frozenset[str]:
+        return frozenset((*self.tags, *self.site_tags))
 
 
-def blocked(fault: str, draining: bool, drain_reason: str, connected: bool) -> str:
+class Changes(TypedDict, total=False):
+    """What an operator may say of a node, as columns of its table."""
+
+    tags: list[str]
+    reserved_for: TenantId | None
+    price_micros_per_gpu_hour: int
+    leaf_assigned: str | None
+
+
+def blocked(
+    *, fault: str, draining: bool, drain_reason: str, site_away: bool, connected: bool
+) -> str:
     """Why nothing new may be placed on a node; empty if something may."""
     if fault:
         return fault
     if draining:
         return f"draining: {drain_reason}" if drain_reason else "draining"
+    return out_of_reach(site_away=site_away, connected=connected)
+
+
+def out_of_reach(*, site_away: bool, connected: bool) -> str:
+    if site_away:
+        return "its site is not connected"
     return "" if connected else "its agent is not connected"
 
 
-def posture(node: Node, slots: list[Slot]) -> tuple[Posture, str]:
-    """What the node is good for now, and why."""
+def posture(node: Node, slots: list[Slot], impossible: str = "") -> tuple[Posture, str]:
+    """What the node is good for now, and why. `impossible` is what of its rows cannot be true."""
     chassis = [slot for slot in slots if slot.kind == "chassis"]
     gpus = [slot for slot in slots if slot.kind == "gpu"]
     stuck = [slot for slot in slots if slot.state is SlotState.CLEANUP_BLOCKED]
-    if node.fault:
-        return Posture.UNAVAILABLE, node.fault
+    if node.fault or impossible:
+        return Posture.UNAVAILABLE, node.fault or impossible
     if not any(slot.approved_at for slot in gpus):
         return Posture.UNAVAILABLE, "no slot is approved"
     if stuck:
         return Posture.CLEANUP_BLOCKED, f"slot {stuck[0].index}: {stuck[0].blocked_reason}"
     if node.draining:
         return Posture.DRAINING, node.drain_reason
-    if not node.connected:
-        return Posture.UNAVAILABLE, "its agent is not connected"
+    if away := out_of_reach(site_away=node.site_away, connected=node.connected):
+        return Posture.UNAVAILABLE, away
     return _occupancy(chassis, gpus), ""
 
 

@@ -3,11 +3,13 @@
 from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.nodes import store
-from penstock.central.nodes.model import Node
+from penstock.central.nodes.model import Changes, Node
+from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
-from penstock.kernel.actor import Actor
+from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
-from penstock_contracts.ids import NodeId
+from penstock.kernel.errors import Invalid, NotFound
+from penstock_contracts.ids import NodeId, SiteId, TenantId
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> Node:
@@ -23,6 +25,35 @@ async def find(tx: Tx, ids: list[NodeId] | None) -> list[Node]:
 async def page(tx: Tx, actor: Actor, site_id: str | None, after: str, limit: int) -> list[Node]:
     authorize(actor, "node.view", Resource("node"))
     return await store.page(tx, site_id, after, limit)
+
+
+async def touch_all(tx: Tx, site_id: SiteId) -> None:
+    """What is true of each node of the site changed. The caller holds the fleet's lock."""
+    await fleet.changed(tx, *await store.ids_at(tx, site_id))
+
+
+async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:
+    """What policy goes by: tags, for whom it is reserved, its price, its fabric leaf."""
+    authorize(actor, "node.update", Resource("node", id))
+    await fleet.lock(tx)
+    node = await store.get(tx, id)
+    if not changes:
+        return node
+    await _refuse_absent(tx, changes.get("reserved_for"))
+    await store.change(tx, node.id, changes)
+    await fleet.changed(tx, node.id)
+    audit.record(tx, actor, "node.update", node.id, **changes)
+    events.emit(tx, "node.updated", node.id, **changes)
+    return await store.get(tx, id)
+
+
+async def _refuse_absent(tx: Tx, tenant: TenantId | None) -> None:
+    if tenant is None:
+        return
+    try:
+        await tenants.get(tx, SYSTEM, tenant)
+    except NotFound as missing:
+        raise Invalid(f"reserved_for: {missing.detail}", code="unknown_tenant") from None
 
 
 async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -> Node:

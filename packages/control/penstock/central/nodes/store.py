@@ -4,21 +4,29 @@ from typing import Any
 
 import asyncpg
 
-from penstock.central.nodes.model import Node
+from penstock.central.nodes.model import Changes, Node
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
-from penstock_contracts.ids import NodeId, SiteId
+from penstock_contracts.ids import NodeId, SiteId, TenantId
 
-COLUMNS = (
-    "id, site_id, name, public_key, hardware, family, fault, draining, drain_reason, "
-    "connected, presence_at, enrolled_at"
-)
+# What is true of its site is true of the node, and comes with it.
+SELECT = """
+    SELECT n.id, n.site_id, n.name, n.public_key, n.hardware, n.family, n.fault, n.draining,
+        n.drain_reason, n.connected, n.presence_at, n.enrolled_at,
+        n.topology IS NOT NULL AS discovered, coalesce(n.leaf_assigned, n.leaf) AS leaf, n.tags,
+        n.reserved_for, n.price_micros_per_gpu_hour, s.tags AS site_tags, s.away AS site_away
+    FROM nodes n JOIN sites s ON s.id = n.site_id
+"""
 
 
 def _node(row: asyncpg.Record) -> Node:
     values: dict[str, Any] = dict(row)  # its columns are the fields of Node
     values["id"] = NodeId(values["id"])
     values["site_id"] = SiteId(values["site_id"])
+    values["tags"] = tuple(values["tags"])
+    values["site_tags"] = tuple(values["site_tags"])
+    reserved_for: str | None = values["reserved_for"]
+    values["reserved_for"] = TenantId(reserved_for) if reserved_for else None
     return Node(**values)
 
 
@@ -40,7 +48,7 @@ async def put(tx: Tx, id: NodeId, site_id: SiteId, name: str, public_key: bytes)
 
 
 async def get(tx: Tx, id: str) -> Node:
-    row = await tx.fetchrow(f"SELECT {COLUMNS} FROM nodes WHERE id = $1", id)
+    row = await tx.fetchrow(f"{SELECT} WHERE n.id = $1", id)
     if row is None:
         raise NotFound("node", id)
     return _node(row)
@@ -48,23 +56,32 @@ async def get(tx: Tx, id: str) -> Node:
 
 async def find(tx: Tx, ids: list[NodeId] | None) -> list[Node]:
     """These nodes, or all."""
-    rows = await tx.fetch(
-        f"SELECT {COLUMNS} FROM nodes WHERE $1::text[] IS NULL OR id = ANY($1)", ids
-    )
+    rows = await tx.fetch(f"{SELECT} WHERE $1::text[] IS NULL OR n.id = ANY($1)", ids)
     return [_node(row) for row in rows]
 
 
 async def page(tx: Tx, site_id: str | None, after: str, limit: int) -> list[Node]:
     rows = await tx.fetch(
         f"""
-        SELECT {COLUMNS} FROM nodes
-        WHERE id > $2 AND ($1::text IS NULL OR site_id = $1) ORDER BY id LIMIT $3
+        {SELECT} WHERE n.id > $2 AND ($1::text IS NULL OR n.site_id = $1) ORDER BY n.id LIMIT $3
         """,
         site_id,
         after,
         limit,
     )
     return [_node(row) for row in rows]
+
+
+async def ids_at(tx: Tx, site_id: SiteId) -> list[NodeId]:
+    rows = await tx.fetch("SELECT id FROM nodes WHERE site_id = $1 ORDER BY id", site_id)
+    return [NodeId(row["id"]) for row in rows]
+
+
+async def change(tx: Tx, id: NodeId, changes: Changes) -> None:
+    """Only what is given: its names are columns."""
+    given: dict[str, object] = {**changes}
+    columns = ", ".join(f"{name} = ${at}" for at, name in enumerate(given, start=2))
+    await tx.execute(f"UPDATE nodes SET {columns} WHERE id = $1", id, *given.values())
 
 
 async def set_draining(tx: Tx, id: NodeId, draining: bool, reason: str) -> None:
@@ -80,13 +97,17 @@ async def set_presence(tx: Tx, id: NodeId, connected: bool) -> None:
 
 
 async def set_topology(
-    tx: Tx, id: NodeId, *, hardware: str, family: str, topology: dict[str, object]
+    tx: Tx, id: NodeId, *, hardware: str, family: str, leaf: str, topology: dict[str, object]
 ) -> None:
     await tx.execute(
-        "UPDATE nodes SET hardware = $2, family = $3, topology = $4, fault = '' WHERE id = $1",
+        """
+        UPDATE nodes SET hardware = $2, family = $3, leaf = $4, topology = $5, fault = ''
+        WHERE id = $1
+        """,
         id,
         hardware,
         family,
+        leaf,
         topology,
     )
 

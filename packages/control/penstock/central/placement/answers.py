@@ -95,15 +95,17 @@ def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
         "considered": refusal.considered,
         "rejections": refusal.rejections,
         "policy": solver.POLICY,
+        "policy_revision": want.policy_revision,
         "fleet_revision": fleet.revision,
     }
     found = solver.explain(request, fleet, want.sku.gpu_counts)
+    changes = [change for change in found.changes if want.may_become(change.request)]
     explanation["near"] = [asdict(miss) for miss in found.near]
     explanation["changes"] = [
         {"what": c.what, "gpus": c.request.gpus, "site": c.request.site_id, "node": c.node_id}
-        for c in found.changes
+        for c in changes
     ]
-    suggestion = f"it would fit {found.changes[0].what}" if found.changes else ""
+    suggestion = f"it would fit {changes[0].what}" if changes else ""
     plural = "s" if request.gpus > 1 else ""
     detail = f"no node can take {request.gpus} {request.family} GPU{plural} as {request.shape} now"
     if refusal.never:
@@ -119,10 +121,13 @@ def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
     )
 
 
-def receipt(request: Request, plan: Plan, revision: int) -> dict[str, object]:
+def receipt(
+    request: Request, plan: Plan, *, policy_revision: int, revision: int
+) -> dict[str, object]:
     """Why it goes where it goes: enough to decide again, on the fleet at this revision."""
     return {
         "policy": solver.POLICY,
+        "policy_revision": policy_revision,
         "fleet_revision": revision,
         "request": request,
         "node": plan.node_id,

@@ -101,7 +101,9 @@ class Committer:
         plan = solver.solve(want.request, current)
         if not isinstance(plan, Plan):
             return Unplaced(want, plan)
-        receipt = answers.receipt(want.request, plan, current.revision)
+        receipt = answers.receipt(
+            want.request, plan, policy_revision=want.policy_revision, revision=current.revision
+        )
         current.take(plan)
         quota.take(want)
         revision = self._snapshot.take(plan.node_ids)

@@ -9,6 +9,7 @@ from typing import Final
 from prometheus_client import Histogram
 
 from penstock.central.allocations.model import Allocation
+from penstock.central.policies.model import Terms
 from penstock.kernel import log
 from penstock.kernel.actor import Actor
 from penstock.kernel.errors import Problem, Unavailable
@@ -39,6 +40,7 @@ class Ask:
     correlation_id: str
     key: str | None = None
     fingerprint: bytes = b""
+    terms: Terms = field(default_factory=Terms)
     id: AllocationId = field(default_factory=AllocationId.new)
 
 

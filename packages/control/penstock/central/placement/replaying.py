@@ -33,7 +33,10 @@ async def replay(tx: Tx, receipt: Mapping[str, Any]) -> Replay:
     plan = solver.solve(request, past)
     if not isinstance(plan, Plan):
         return Replay(False, ["node"], None)
-    again: dict[str, object] = orjson.loads(orjson.dumps(answers.receipt(request, plan, revision)))
+    decided = answers.receipt(
+        request, plan, policy_revision=receipt["policy_revision"], revision=revision
+    )
+    again: dict[str, object] = orjson.loads(orjson.dumps(decided))
     differences = [name for name in receipt if receipt[name] != again.get(name)]
     return Replay(not differences, differences, again)
 

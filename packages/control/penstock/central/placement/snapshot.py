@@ -1,12 +1,15 @@
 """The solver's fleet, kept current from the log of changes. Read under the fleet's lock."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from penstock.central import fleet
 from penstock.central.fleet import NodeRow
 from penstock.central.nodes.model import blocked
 from penstock.kernel.db import Tx
 from penstock.placement.model import Fleet, Node, Slot
+
+NO_CHASSIS: Final = Slot("", 0, 0, 0, approved=False, free=False)
 
 
 class Snapshot:
@@ -64,22 +67,43 @@ def see_all(rows: Iterable[NodeRow]) -> Iterable[Node]:
 
 
 def see(row: NodeRow) -> Node | None:
-    """A node as the solver sees it; None until it was discovered."""
+    """A node as the solver sees it; None until it was discovered. What cannot be true is told
+    as it is: the fleet quarantines it by name."""
     if row["slot_ids"] is None:
-        return None
+        return _slotless(row) if row["discovered"] or row["fault"] else None
     columns = (
         row["slot_ids"], row["indexes"], row["numa_nodes"], row["fences"], row["approved"],
         row["free"], row["fabrics"],
     )  # fmt: skip
     slots = [Slot(*values) for values in zip(*columns, strict=True)]
     gpus = row["kinds"].count("gpu")
-    if not 0 < gpus < len(slots):
-        return None
+    chassis = len(slots) - gpus
+    wrong = "" if chassis == 1 else f"it has {chassis} chassis slots, not one"
+    return _node(row, slots[gpus] if chassis else NO_CHASSIS, tuple(slots[:gpus]), wrong)
+
+
+def _slotless(row: NodeRow) -> Node:
+    wrong = row["fault"] or "it was discovered, and has no slots"
+    return _node(row, NO_CHASSIS, (), wrong)
+
+
+def _node(row: NodeRow, chassis: Slot, gpus: tuple[Slot, ...], wrong: str) -> Node:
     return Node(
         id=row["id"],
         site_id=row["site_id"],
         family=row["family"],
-        blocked=blocked(row["fault"], row["draining"], row["drain_reason"], row["connected"]),
-        chassis=slots[gpus],
-        gpus=tuple(slots[:gpus]),
+        blocked=blocked(
+            fault=row["fault"],
+            draining=row["draining"],
+            drain_reason=row["drain_reason"],
+            site_away=row["site_away"],
+            connected=row["connected"],
+        ),
+        chassis=chassis,
+        gpus=gpus,
+        leaf=row["leaf"],
+        tags=frozenset(row["tags"]),
+        reserved_for=row["reserved_for"] or "",
+        price_micros_per_gpu_hour=row["price_micros_per_gpu_hour"],
+        wrong=wrong,
     )

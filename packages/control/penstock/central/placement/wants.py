@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.central.access.authorization import Resource, authorize
+from penstock.central.allocations import store as allocations
+from penstock.central.allocations.model import Allocation
 from penstock.central.placement.queue import Ask
+from penstock.central.policies import model as overlays
+from penstock.central.policies import service as policies
+from penstock.central.policies.model import Policy
 from penstock.central.projects import service as projects
 from penstock.central.projects.model import Project
 from penstock.central.sites import service as site_service
@@ -15,53 +20,105 @@ from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound, Problem
 from penstock.placement.model import Request
+from penstock_contracts.ids import AllocationId, TenantId
 
 
 @dataclass(frozen=True)
 class Want:
+    """`request` is what was asked with the tenant's policy laid over it."""
+
     ask: Ask
     project: Project
     sku: Sku
     request: Request
+    policy: Policy
+
+    @property
+    def policy_revision(self) -> int:
+        return self.policy.revision
+
+    def may_become(self, change: Request) -> bool:
+        """Whether whoever asked could ask for this instead: a tenant's ceiling is not theirs."""
+        return change.price_micros_max is not None or self.policy.price_micros_max is None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the asks of a batch may speak of."""
+
+    projects: list[Project]
+    skus: list[Sku]
+    sites: dict[str, Site | Problem]
+    policies: dict[TenantId, Policy]
+    leases: dict[str, Allocation]
 
 
 async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
     """By ask id: what each wants, or why it cannot want that."""
-    found_projects = await projects.find(tx, [ask.project for ask in asks])
-    found_skus = await sku_service.find(tx, [ask.sku for ask in asks])
-    sites: dict[str, Site | Problem] = {}
-    for ask in asks:
-        if ask.site is not None and ask.site not in sites:
-            try:
-                sites[ask.site] = await site_service.get(tx, SYSTEM, ask.site)
-            except NotFound as missing:
-                sites[ask.site] = missing
+    known = await _look_up(tx, asks)
     wants: dict[str, Want | Problem] = {}
     for ask in asks:
         try:
-            wants[ask.id] = _want(ask, found_projects, found_skus, sites)
+            wants[ask.id] = _want(ask, known)
         except Problem as refusal:
             wants[ask.id] = refusal
     return wants
 
 
-def _want(
-    ask: Ask, found: list[Project], skus: list[Sku], sites: dict[str, Site | Problem]
-) -> Want:
-    project = projects.pick(found, ask.actor, ask.project)
+async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
+    found = await projects.find(tx, [ask.project for ask in asks])
+    apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
+    leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []
+    return Known(
+        projects=found,
+        skus=await sku_service.find(tx, [ask.sku for ask in asks]),
+        sites={name: await _site(tx, name) for name in {ask.site for ask in asks if ask.site}},
+        policies=await policies.find(tx, [project.tenant_id for project in found]),
+        leases={lease.id: lease for lease in leases},
+    )
+
+
+async def _site(tx: Tx, reference: str) -> Site | Problem:
+    try:
+        return await site_service.get(tx, SYSTEM, reference)
+    except NotFound as missing:
+        return missing
+
+
+def _want(ask: Ask, known: Known) -> Want:
+    project = projects.pick(known.projects, ask.actor, ask.project)
     authorize(ask.actor, "allocation.create", Resource("project", project.id, project.tenant_id))
-    sku = next((sku for sku in skus if ask.sku in (sku.id, sku.name)), None)
+    sku = next((sku for sku in known.skus if ask.sku in (sku.id, sku.name)), None)
     if sku is None:
         raise Invalid(
             f"sku: there is no SKU {ask.sku!r}",
             code="unknown_sku",
             suggestion="`penstock sku ls` lists what can be leased",
         )
-    site = sites.get(ask.site) if ask.site else None
+    site = known.sites.get(ask.site) if ask.site else None
     if isinstance(site, Problem):
         raise Invalid(f"site: {site.detail}", code="unknown_site")
     gpus = _count(ask, sku)
-    return Want(ask, project, sku, Request(sku.family, sku.shape, gpus, site.id if site else None))
+    bare = Request(sku.family, sku.shape, gpus, site.id if site else None)
+    policy = known.policies[project.tenant_id]
+    request = overlays.lay_over(bare, policy, ask.terms, _nodes_apart(ask, project, known))
+    return Want(ask, project, sku, request, policy)
+
+
+def _nodes_apart(ask: Ask, project: Project, known: Known) -> list[str]:
+    """The nodes of the leases to stay apart from. One that has ended keeps nobody away."""
+    nodes: list[str] = []
+    for id in ask.terms.apart_from:
+        lease = known.leases.get(id)
+        if lease is None or lease.tenant_id != project.tenant_id:
+            raise Invalid(
+                f"apart_from: there is no allocation {id!r}",
+                code="unknown_allocation",
+                suggestion="name leases of the project's own tenant",
+            )
+        if lease.freed_at is None:
+            nodes.append(lease.node_id)
+    return nodes
 
 
 def _count(ask: Ask, sku: Sku) -> int:

@@ -9,7 +9,7 @@ from pydantic import Field
 from penstock.central.sites import service
 from penstock.central.sites.model import Site
 from penstock.central.sites.service import Trust
-from penstock.kernel.names import Name
+from penstock.kernel.names import Name, Tags
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
@@ -27,6 +27,11 @@ CentralTrust = Annotated[Trust, Depends(_trust)]
 class NewSite(Body):
     name: Name
     auto_approve: bool = False
+    tags: Tags = Field(default_factory=list[str])
+
+
+class SiteChange(Body):
+    tags: Tags
 
 
 class NewNodeTokens(Body):
@@ -40,6 +45,8 @@ class SiteView(View):
     auto_approve: bool
     connected: bool
     connected_at: datetime | None
+    away: bool
+    tags: list[str]
     version: str
     join_address: str
     created_at: datetime
@@ -53,6 +60,8 @@ class SiteView(View):
             auto_approve=site.auto_approve,
             connected=site.connected,
             connected_at=site.connected_at,
+            away=site.away,
+            tags=list(site.tags),
             version=site.version,
             join_address=site.join_address,
             created_at=site.created_at,
@@ -79,7 +88,9 @@ async def list_sites(actor: Caller, tx: Tx, paging: PageQuery) -> Page[SiteView]
 @router.post("", status_code=201)
 async def create_site(body: NewSite, actor: Caller, tx: Tx) -> SiteView:
     """Announce a site. It joins with a token."""
-    site = await service.create(tx, actor, name=body.name, auto_approve=body.auto_approve)
+    site = await service.create(
+        tx, actor, name=body.name, auto_approve=body.auto_approve, tags=tuple(body.tags)
+    )
     return SiteView.of(site)
 
 
@@ -87,6 +98,12 @@ async def create_site(body: NewSite, actor: Caller, tx: Tx) -> SiteView:
 async def get_site(id: str, actor: Caller, tx: Tx) -> SiteView:
     """One site, by id or by name."""
     return SiteView.of(await service.get(tx, actor, id))
+
+
+@router.patch("/{id}")
+async def change_site(id: str, body: SiteChange, actor: Caller, tx: Tx) -> SiteView:
+    """Replace the site's tags. Its nodes have them, too."""
+    return SiteView.of(await service.tag(tx, actor, id, tuple(body.tags)))
 
 
 @router.post("/{id}/token", status_code=201, dependencies=[Depends(shown_once)])

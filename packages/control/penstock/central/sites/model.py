@@ -16,6 +16,8 @@ class Site:
     version: str
     connected: bool
     connected_at: datetime | None
+    away: bool  # not connected for longer than the grace: nothing new is placed there
+    tags: tuple[str, ...]
     created_at: datetime
 
     @property

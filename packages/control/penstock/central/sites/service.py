@@ -1,13 +1,15 @@
 """What may be done to a site. The caller owns the transaction."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
+from penstock.central.nodes import service as nodes
 from penstock.central.sites import store
 from penstock.central.sites.model import Site, server_name
-from penstock.kernel import audit, db, events, feed
+from penstock.kernel import audit, db, events, feed, wakeups
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Forbidden
@@ -17,6 +19,7 @@ from penstock_contracts.join import JoinToken
 from penstock_contracts.wire_pb2 import NodeToken, SiteDescribed, SiteOrder
 
 TOKEN_LIFE: Final = timedelta(hours=24)
+MISSING: Final = "sites.missing"  # who waits for this is told when a site is not connected
 
 
 @dataclass(frozen=True)
@@ -40,11 +43,13 @@ def orders(id: SiteId) -> str:
     return f"site:{id}"
 
 
-async def create(tx: Tx, actor: Actor, *, name: str, auto_approve: bool) -> Site:
+async def create(
+    tx: Tx, actor: Actor, *, name: str, auto_approve: bool, tags: tuple[str, ...] = ()
+) -> Site:
     authorize(actor, "site.create", Resource("site"))
-    site = Site(SiteId.new(), name, auto_approve, None, "", "", False, None, tx.now)
+    site = Site(SiteId.new(), name, auto_approve, None, "", "", False, None, False, tags, tx.now)
     await store.add(tx, site)
-    audit.record(tx, actor, "site.create", site.id, name=name, auto_approve=auto_approve)
+    audit.record(tx, actor, "site.create", site.id, name=name, auto_approve=auto_approve, tags=tags)
     events.emit(tx, "site.created", site.id, name=name)
     return site
 
@@ -59,8 +64,24 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Site]:
     return await store.page(tx, after, limit)
 
 
+async def tag(tx: Tx, actor: Actor, reference: str, tags: tuple[str, ...]) -> Site:
+    """Say what is true of the site, and so of each of its nodes."""
+    authorize(actor, "site.update", Resource("site", reference))
+    await fleet.lock(tx)
+    site = await store.get(tx, reference)
+    if site.tags == tags:
+        return site
+    await store.set_tags(tx, site.id, tags)
+    await nodes.touch_all(tx, site.id)
+    audit.record(tx, actor, "site.update", site.id, tags=tags, before=site.tags)
+    events.emit(tx, "site.updated", site.id, tags=tags)
+    return replace(site, tags=tags)
+
+
 async def describe(tx: Tx, id: SiteId, report: SiteDescribed) -> None:
     """Where nodes join it, as the site itself says."""
+    # A site's row comes after the fleet's lock, which the next report may need.
+    await fleet.lock(tx)
     await store.describe(
         tx, id, join_address=report.join_address[:200], version=report.version[:50]
     )
@@ -72,18 +93,22 @@ async def connected(tx: Tx, id: SiteId, public_key: bytes, session: str) -> None
     site = await store.get(tx, id)
     if site.public_key != public_key:
         raise Forbidden("this key is not the one that the site is enrolled with")
-    await store.connect(tx, id, session)
+    await fleet.lock(tx)
+    if await store.connect(tx, id, session):
+        await nodes.touch_all(tx, id)
     events.emit(tx, "site.connected", id, name=site.name)
 
 
 async def disconnected(tx: Tx, id: SiteId, session: str) -> None:
     if await store.disconnect(tx, id, session):
         events.emit(tx, "site.disconnected", id)
+        wakeups.notify(tx, MISSING)
 
 
 async def forget_connections(tx: Tx, replica: str) -> None:
     """Connections that died with the process that served them."""
     await store.disconnect_all(tx, replica)
+    wakeups.notify(tx, MISSING)
 
 
 async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> IssuedToken:

@@ -11,25 +11,28 @@ from penstock.kernel.errors import Conflict, NotFound
 from penstock_contracts.ids import SiteId, TokenId
 
 COLUMNS = (
-    "id, name, auto_approve, public_key, join_address, version, connected, connected_at, created_at"
+    "id, name, auto_approve, public_key, join_address, version, connected, connected_at, away, "
+    "tags, created_at"
 )
 
 
 def _site(row: asyncpg.Record) -> Site:
     values: dict[str, Any] = dict(row)  # its columns are the fields of Site
     values["id"] = SiteId(values["id"])
+    values["tags"] = tuple(values["tags"])
     return Site(**values)
 
 
 async def add(tx: Tx, site: Site) -> None:
     added = await tx.execute(
         """
-        INSERT INTO sites (id, name, auto_approve, created_at) VALUES ($1, $2, $3, $4)
+        INSERT INTO sites (id, name, auto_approve, tags, created_at) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (name) DO NOTHING
         """,
         site.id,
         site.name,
         site.auto_approve,
+        list(site.tags),
         site.created_at,
     )
     if not added:
@@ -68,13 +71,23 @@ async def describe(tx: Tx, id: SiteId, *, join_address: str, version: str) -> No
     )
 
 
-async def connect(tx: Tx, id: SiteId, session: str) -> None:
-    await tx.execute(
-        "UPDATE sites SET connected = true, connected_at = $3, session = $2 WHERE id = $1",
+async def set_tags(tx: Tx, id: SiteId, tags: tuple[str, ...]) -> None:
+    await tx.execute("UPDATE sites SET tags = $2 WHERE id = $1", id, list(tags))
+
+
+async def connect(tx: Tx, id: SiteId, session: str) -> bool:
+    """True if it had been away."""
+    was_away: bool = await tx.fetchval(
+        """
+        UPDATE sites SET connected = true, connected_at = $3, session = $2, away = false
+        FROM (SELECT away FROM sites WHERE id = $1) AS before
+        WHERE id = $1 RETURNING before.away
+        """,
         id,
         session,
         tx.now,
     )
+    return was_away
 
 
 async def disconnect(tx: Tx, id: SiteId, session: str) -> bool:
@@ -101,6 +114,31 @@ async def disconnect_all(tx: Tx, replica: str) -> None:
         replica,
         tx.now,
     )
+
+
+async def missing_since(tx: Tx, watched_since: datetime) -> datetime | None:
+    """Since when the longest missing of the sites that are not connected, nor away yet, is
+    missing. A site that never connected is not missing; nor could one be before anyone watched."""
+    since: datetime | None = await tx.fetchval(
+        """
+        SELECT min(greatest(connected_at, $1)) FROM sites
+        WHERE NOT connected AND NOT away AND connected_at IS NOT NULL
+        """,
+        watched_since,
+    )
+    return since
+
+
+async def set_away(tx: Tx, missing_since: datetime) -> list[SiteId]:
+    """The sites that have been missing since then or longer are away from now on."""
+    rows = await tx.fetch(
+        """
+        UPDATE sites SET away = true
+        WHERE NOT connected AND NOT away AND connected_at <= $1 RETURNING id
+        """,
+        missing_since,
+    )
+    return [SiteId(row["id"]) for row in rows]
 
 
 async def add_token(

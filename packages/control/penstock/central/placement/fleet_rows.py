@@ -1,0 +1,26 @@
+"""Nodes whose rows cannot be true. The solver leaves them out; here they are named."""
+
+from collections.abc import Sequence
+
+from penstock.central import fleet
+from penstock.central.nodes import service as nodes
+from penstock.central.placement.snapshot import see_all
+from penstock.kernel.db import Tx
+from penstock.kernel.invariants import FOUND_MAX, Invariant
+from penstock.placement import quarantine
+from penstock_contracts.ids import NodeId
+
+
+async def wrong(tx: Tx, ids: Sequence[str] | None = None) -> dict[str, str]:
+    """Of these nodes, or all: what is impossible, by node. The same judgement as the solver's."""
+    seen = see_all(await fleet.nodes(tx, ids))
+    return {node.id: why for node in seen if (why := quarantine.why(node))}
+
+
+async def impossible(tx: Tx) -> Invariant:
+    why = await wrong(tx)
+    nodes_found = await nodes.find(tx, [NodeId(id) for id in sorted(why)])
+    found: list[dict[str, object]] = [
+        {"node": node.id, "name": node.name, "why": why[node.id]} for node in nodes_found
+    ]
+    return Invariant("fleet_row_impossible", len(found), tuple(found[:FOUND_MAX]))

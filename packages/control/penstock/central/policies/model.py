@@ -1,0 +1,44 @@
+"""Where a tenant's leases may go. Policy is the tenant's, terms are one request's. Pure."""
+
+from dataclasses import dataclass, replace
+
+from penstock.placement.model import Request, Strategy
+from penstock_contracts.ids import SiteId, TenantId
+
+
+@dataclass(frozen=True)
+class Policy:
+    """None means that anything is allowed."""
+
+    tenant_id: TenantId
+    revision: int = 0  # counts its changes; 0 if none was ever made
+    sites: tuple[SiteId, ...] | None = None
+    families: tuple[str, ...] | None = None
+    residency: tuple[str, ...] = ()  # tags that a node must have, all of them
+    strategy: Strategy = Strategy.PACK  # of requests that choose none
+    price_micros_max: int | None = None  # what a node's source may ask per GPU and hour
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a request asks for on top of its tenant's policy."""
+
+    strategy: Strategy | None = None
+    residency: tuple[str, ...] = ()
+    price_micros_max: int | None = None
+    apart_from: tuple[str, ...] = ()  # leases; it must not share a node with any of them
+
+
+def lay_over(request: Request, policy: Policy, terms: Terms, apart_from: list[str]) -> Request:
+    """The request under both: whichever is stricter holds. `apart_from` are nodes."""
+    ceilings = [c for c in (policy.price_micros_max, terms.price_micros_max) if c is not None]
+    return replace(
+        request,
+        tenant=policy.tenant_id,
+        sites=policy.sites,
+        families_allowed=policy.families,
+        residency=tuple(sorted({*policy.residency, *terms.residency})),
+        price_micros_max=min(ceilings, default=None),
+        apart_from=tuple(sorted(set(apart_from))),
+        strategy=terms.strategy or policy.strategy,
+    )

@@ -1,0 +1,61 @@
+"""What may be done to a tenant's placement policy. The caller owns the transaction."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+
+from penstock.central import fleet
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.policies import store
+from penstock.central.policies.model import Policy
+from penstock.central.sites import service as site_service
+from penstock.central.tenants import service as tenants
+from penstock.kernel import audit, events
+from penstock.kernel.actor import SYSTEM, Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Invalid, NotFound
+from penstock_contracts.ids import SiteId, TenantId
+
+
+async def get(tx: Tx, actor: Actor, tenant: str) -> Policy:
+    """Everyone of the tenant may see it: refusals are explained by it."""
+    owner = await tenants.get(tx, actor, tenant)
+    authorize(actor, "policy.view", Resource("tenant", owner.id, owner.id))
+    return (await find(tx, [owner.id]))[owner.id]
+
+
+async def find(tx: Tx, owners: Iterable[TenantId]) -> dict[TenantId, Policy]:
+    """The policy of each tenant; one that allows everything for those that have none."""
+    ids = sorted(set(owners))
+    known = await store.find(tx, ids)
+    return {id: known.get(id) or Policy(id) for id in ids}
+
+
+async def put(
+    tx: Tx, actor: Actor, tenant: str, wanted: Policy, sites: Sequence[str] | None
+) -> Policy:
+    """Replace the policy, its sites given by id or name. Leases that run stay where they are."""
+    owner = await tenants.get(tx, actor, tenant)
+    authorize(actor, "policy.set", Resource("tenant", owner.id, owner.id))
+    # Placement reads policies under this lock: once this is answered, none follows the old one.
+    await fleet.lock(tx)
+    before = (await find(tx, [owner.id]))[owner.id]
+    allowed = None if sites is None else await _site_ids(tx, sites)
+    after = replace(wanted, tenant_id=owner.id, revision=before.revision, sites=allowed)
+    if after == before:
+        return before
+    after = replace(after, revision=before.revision + 1)
+    await store.put(tx, actor, after)
+    said = {name: value for name, value in asdict(after).items() if name != "tenant_id"}
+    audit.record(tx, actor, "policy.set", owner.id, tenant_id=owner.id, **said)
+    events.emit(tx, "policy.set", owner.id, tenant_id=owner.id, **said)
+    return after
+
+
+async def _site_ids(tx: Tx, references: Sequence[str]) -> tuple[SiteId, ...]:
+    found: set[SiteId] = set()
+    for reference in references:
+        try:
+            found.add((await site_service.get(tx, SYSTEM, reference)).id)
+        except NotFound as missing:
+            raise Invalid(f"sites: {missing.detail}", code="unknown_site") from None
+    return tuple(sorted(found))

@@ -1,0 +1,52 @@
+"""All SQL that touches the placement_policies table."""
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from penstock.central.policies.model import Policy
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.placement.model import Strategy
+from penstock_contracts.ids import SiteId, TenantId
+
+COLUMNS = "tenant_id, revision, sites, families, residency, strategy, price_micros_max"
+
+
+def _policy(row: asyncpg.Record) -> Policy:
+    return Policy(
+        tenant_id=TenantId(row["tenant_id"]),
+        revision=row["revision"],
+        sites=None if row["sites"] is None else tuple(SiteId(id) for id in row["sites"]),
+        families=None if row["families"] is None else tuple(row["families"]),
+        residency=tuple(row["residency"]),
+        strategy=Strategy(row["strategy"]),
+        price_micros_max=row["price_micros_max"],
+    )
+
+
+async def find(tx: Tx, tenants: Sequence[TenantId]) -> dict[TenantId, Policy]:
+    rows = await tx.fetch(
+        f"SELECT {COLUMNS} FROM placement_policies WHERE tenant_id = ANY($1)", list(tenants)
+    )
+    return {policy.tenant_id: policy for policy in map(_policy, rows)}
+
+
+async def put(tx: Tx, actor: Actor, policy: Policy) -> None:
+    await tx.execute(
+        f"""
+        INSERT INTO placement_policies ({COLUMNS}, changed_at, changed_by)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        ON CONFLICT (tenant_id) DO UPDATE SET revision = $2, sites = $3, families = $4,
+            residency = $5, strategy = $6, price_micros_max = $7, changed_at = $8, changed_by = $9
+        """,
+        policy.tenant_id,
+        policy.revision,
+        policy.sites,
+        policy.families,
+        policy.residency,
+        policy.strategy,
+        policy.price_micros_max,
+        tx.now,
+        actor.name,
+    )
