@@ -166,18 +166,6 @@ async def receipt(tx: Tx, id: AllocationId) -> dict[str, object]:
     return found
 
 
-async def gpus_held(tx: Tx, tenants: Sequence[TenantId]) -> dict[TenantId, int]:
-    """How many GPUs each tenant holds now, those being cleaned included."""
-    rows = await tx.fetch(
-        """
-        SELECT tenant_id, sum(gpus) AS gpus FROM allocations
-        WHERE freed_at IS NULL AND tenant_id = ANY($1) GROUP BY tenant_id
-        """,
-        list(tenants),
-    )
-    return {TenantId(row["tenant_id"]): row["gpus"] for row in rows}
-
-
 async def desire(tx: Tx, id: AllocationId, desired: Desired, revision: int) -> None:
     await tx.execute(
         "UPDATE allocations SET desired = $2, desired_at = $3, revision = $4 WHERE id = $1",

@@ -1,10 +1,10 @@
 """The batch commit: one lock, one fleet, one transaction for everyone who waits.
 
 Taking the fleet's lock is being the leader. Under it: bring the fleet up to date, check
-quota, plan, insert allocations and claims in bulk, write the desired documents, commit,
-answer. A unique violation means that the fleet was stale after all: forget it and plan
-again. The commit is idempotent (ids are made before it), so after a lost connection it
-is simply run again.
+quotas and balances, plan, insert allocations and claims in bulk, write the desired
+documents, commit, answer. A unique violation means that the fleet was stale after all:
+forget it and plan again. The commit is idempotent (ids are made before it), so after a
+lost connection it is simply run again.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,14 @@ from penstock.central.allocations import orders
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
 from penstock.central.placement import answers, wants
+from penstock.central.placement.gates import Gates
 from penstock.central.placement.queue import Ask, Outcome, Placed
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Want
 from penstock.central.slots import service as slots
-from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
-from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
-from penstock.kernel.errors import Conflict, Problem, Unavailable
+from penstock.kernel.errors import Problem, Unavailable
 from penstock.placement import solver
 from penstock.placement.model import Fleet, Plan, Taken
 from penstock_contracts.failpoints import Failpoint
@@ -71,55 +70,24 @@ class Committer:
         self, tx: Tx, asks: list[Ask], current: Fleet, outcomes: dict[str, Outcome]
     ) -> list[tuple[Want, Allocation, Plan]]:
         resolved = await wants.resolve(tx, asks)
-        quota = await Quota.load(tx, [w for w in resolved.values() if isinstance(w, Want)])
+        gates = await Gates.load(tx, [w for w in resolved.values() if isinstance(w, Want)])
         planned: list[tuple[Want, Allocation, Plan]] = []
         for id, want in resolved.items():
             if isinstance(want, Problem):
                 outcomes[id] = want
                 continue
-            refusal = quota.refuse(want)
+            refusal = gates.refuse(want)
             if refusal is not None:
                 outcomes[id] = refusal
                 continue
             plan = solver.solve(want.request, current)
             if isinstance(plan, Plan):
                 current.take(plan)
-                quota.take(want)
+                gates.take(want)
                 planned.append((want, _allocation(tx, want, plan), plan))
             else:
                 outcomes[id] = answers.unavailable(want, plan, current)
         return planned
-
-
-class Quota:
-    """How many GPUs each tenant of the batch holds, and may hold."""
-
-    def __init__(self, held: dict[str, int], limits: dict[str, int | None]) -> None:
-        self._held = held
-        self._limits = limits
-
-    @classmethod
-    async def load(cls, tx: Tx, wanted: list[Want]) -> "Quota":
-        ids = sorted({want.project.tenant_id for want in wanted})
-        limits = {id: (await tenants.get(tx, SYSTEM, id)).gpu_limit for id in ids}
-        held = await allocations.gpus_held(tx, ids)
-        return cls({**held}, {**limits})
-
-    def refuse(self, want: Want) -> Problem | None:
-        limit = self._limits[want.project.tenant_id]
-        held = self._held.get(want.project.tenant_id, 0)
-        if limit is None or held + want.request.gpus <= limit:
-            return None
-        return Conflict(
-            f"the tenant holds {held} of its {limit} GPUs; {want.request.gpus} more do not fit",
-            code="quota_exceeded",
-            suggestion="release a lease, or ask for a higher limit",
-            extras={"limit": limit, "used": held},
-        )
-
-    def take(self, want: Want) -> None:
-        id = want.project.tenant_id
-        self._held[id] = self._held.get(id, 0) + want.request.gpus
 
 
 def _allocation(tx: Tx, want: Want, plan: Plan) -> Allocation:
