@@ -67,6 +67,14 @@ def post(*parts: str, **body: object) -> Request:
     return Request("POST", path(*parts), body=given, idempotency_key=str(uuid.uuid4()))
 
 
+def put(*parts: str, **body: object) -> Request:
+    return Request("PUT", path(*parts), body={k: v for k, v in body.items() if v is not None})
+
+
+def delete(*parts: str, **query: object) -> Request:
+    return Request("DELETE", path(*parts), {k: str(v) for k, v in query.items() if v is not None})
+
+
 def path(*parts: str) -> str:
     return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 

@@ -1,11 +1,10 @@
 """`penstock sku`: what can be allocated, and its price."""
 
-from decimal import Decimal, InvalidOperation
 from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from penstock_client import answers, errors, session, words
+from penstock_client import amounts, answers, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, column
 from penstock_client.views import Shape
@@ -63,7 +62,7 @@ def create(
     price
         Per GPU and hour, in the currency: 2.49.
     """
-    micros = micros_of(price)
+    micros = amounts.micros_of(price, "--price")
     with session.start(options) as run:
         made = run.client.skus.create(
             name,
@@ -74,15 +73,3 @@ def create(
             currency=currency,
         )
     answers.thing(options, made, next=f"penstock allocation create --sku {made['name']}")
-
-
-def micros_of(price: str) -> int:
-    """Exact or refused: money is never rounded."""
-    try:
-        micros = Decimal(price).scaleb(6)
-        whole = int(micros)
-    except (InvalidOperation, ValueError, OverflowError) as error:
-        raise errors.Misused(f"--price {price!r} is not an amount such as 2.49") from error
-    if micros != whole or whole < 0:
-        raise errors.Misused(f"--price {price!r} is negative or finer than a millionth")
-    return whole

@@ -53,10 +53,9 @@ class CreditView(View):
     currency: str
     reason: str
     created_at: datetime
-    balance: BalanceView
 
     @classmethod
-    def of(cls, credit: Credit, balance: Balance) -> "CreditView":
+    def of(cls, credit: Credit) -> "CreditView":
         return cls(
             id=credit.id,
             tenant=credit.tenant_id,
@@ -64,7 +63,6 @@ class CreditView(View):
             currency=credit.currency,
             reason=credit.reason,
             created_at=credit.created_at,
-            balance=BalanceView.of(credit.tenant_id, balance),
         )
 
 
@@ -79,7 +77,7 @@ async def get_balance(id: str, actor: Caller, tx: Tx) -> BalanceView:
 async def create_credit(id: str, body: NewCredit, actor: Caller, tx: Tx) -> CreditView:
     """Add money to a tenant's balance. The first credit makes it prepaid: from then on a lease
     is placed only if an hour of all its leases is covered."""
-    credit, balance = await service.credit(
+    credit = await service.credit(
         tx,
         actor,
         id,
@@ -87,4 +85,4 @@ async def create_credit(id: str, body: NewCredit, actor: Caller, tx: Tx) -> Cred
         currency=body.currency,
         reason=body.reason,
     )
-    return CreditView.of(credit, balance)
+    return CreditView.of(credit)

@@ -22,7 +22,7 @@ async def get(tx: Tx, actor: Actor, tenant: str) -> Balance | None:
 
 async def credit(
     tx: Tx, actor: Actor, tenant: str, *, amount_micros: int, currency: str, reason: str
-) -> tuple[Credit, Balance]:
+) -> Credit:
     """Add money. The first credit makes the tenant prepaid: from then on its leases are gated."""
     id = (await tenants.get(tx, actor, tenant)).id
     authorize(actor, "balance.credit", Resource("tenant", id, id))
@@ -39,8 +39,7 @@ async def credit(
         credit=added.id, amount_micros=amount_micros, currency=currency,
     )  # fmt: skip
     wakeups.notify(tx, fleet.FEED)  # what could not be paid for may be affordable now
-    (balance,) = await store.find(tx, [id])
-    return added, balance
+    return added
 
 
 async def debit(tx: Tx, id: AllocationId, micros: int, currency: str) -> bool:
