@@ -133,7 +133,11 @@ class Handler(BaseHTTPRequestHandler):
         text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.answer(self.record(cast("Mapping[str, object]", json.loads(text or b"{}"))))
 
-    do_PUT = do_DELETE = do_POST
+    def do_PUT(self) -> None:
+        self.do_POST()
+
+    def do_DELETE(self) -> None:
+        self.do_POST()
 
     def record(self, body: Mapping[str, object]) -> Call:
         url = urlsplit(self.path)
