@@ -67,7 +67,7 @@ async def _build(url: str, above_the_walls: str, nodes: int) -> Fleet:
 
 
 async def _found(tx: Tx, url: str) -> tuple[Fleet, SiteId]:
-    tenant = await tenants.create(tx, SYSTEM, name="bench", gpu_limit=None)
+    tenant = await tenants.create(tx, SYSTEM, name="bench")
     project = await projects.create(tx, SYSTEM, name="main", tenant=tenant.id)
     site = await sites.create(tx, SYSTEM, name="here", auto_approve=True)
     for sku, shape, counts in (

@@ -4,20 +4,34 @@ CREATE TABLE tenants (
     id         text COLLATE "C" PRIMARY KEY,
     tenant_id  text COLLATE "C" NOT NULL GENERATED ALWAYS AS (id) STORED, -- for the wall
     name       text NOT NULL UNIQUE,
-    gpu_limit  integer CHECK (gpu_limit >= 0),  -- null: no limit
     created_at timestamptz NOT NULL
 );
 SELECT wall_off('tenants');
 GRANT SELECT ON tenants TO {app};
 GRANT SELECT, INSERT, UPDATE ON tenants TO {system};
 
-CREATE TABLE projects (
+-- A tenant's departments. Each tenant has one named `default` from the moment it is made.
+CREATE TABLE organizations (
     id         text COLLATE "C" PRIMARY KEY,
     tenant_id  text COLLATE "C" NOT NULL REFERENCES tenants,
     name       text NOT NULL,
     created_at timestamptz NOT NULL,
     UNIQUE (tenant_id, name),
     UNIQUE (id, tenant_id)
+);
+SELECT wall_off('organizations');
+GRANT SELECT, INSERT ON organizations TO {app}, {system};
+
+CREATE TABLE projects (
+    id              text COLLATE "C" PRIMARY KEY,
+    tenant_id       text COLLATE "C" NOT NULL REFERENCES tenants,
+    organization_id text COLLATE "C" NOT NULL,
+    name            text NOT NULL,
+    created_at      timestamptz NOT NULL,
+    FOREIGN KEY (organization_id, tenant_id) REFERENCES organizations (id, tenant_id),
+    UNIQUE (tenant_id, name),
+    UNIQUE (id, tenant_id),
+    UNIQUE (id, organization_id, tenant_id)
 );
 SELECT wall_off('projects');
 GRANT SELECT, INSERT ON projects TO {app}, {system};

@@ -178,6 +178,7 @@ CREATE TABLE usage_segments (
     gpus                      integer NOT NULL CHECK (gpus > 0),
     price_micros_per_gpu_hour bigint NOT NULL,
     currency                  text NOT NULL,
+    debited_micros            bigint,  -- null: not paid from a balance
     during                    tstzrange NOT NULL CHECK (
         lower_inc(during) AND NOT upper_inc(during) AND NOT lower_inf(during)),
     EXCLUDE USING gist (allocation_id WITH =, during WITH &&)

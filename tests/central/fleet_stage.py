@@ -7,6 +7,8 @@ from penstock.central import reports
 from penstock.central.allocations import release
 from penstock.central.placement.queue import Ask
 from penstock.central.projects import service as projects
+from penstock.central.quotas import service as quotas
+from penstock.central.quotas.model import TOTAL, Level, Scope
 from penstock.central.sites import service as sites
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
@@ -70,7 +72,7 @@ async def build(
     database: Database, nodes: int, *, gpus: int = 8, gpu_limit: int | None = None
 ) -> Stage:
     async with database.transaction() as tx:
-        tenant = await tenants.create(tx, SYSTEM, name="acme", gpu_limit=gpu_limit)
+        tenant = await tenants.create(tx, SYSTEM, name="acme")
         await projects.create(tx, SYSTEM, name="main", tenant=tenant.id)
         site = await sites.create(tx, SYSTEM, name=f"s{time.time_ns()}", auto_approve=True)
         for name, shape, counts in (
@@ -79,6 +81,9 @@ async def build(
         ):
             sku = Sku(SkuId.new(), name, shape, "h100", counts, 1, "USD", tx.now)
             await skus.create(tx, SYSTEM, sku)
+        if gpu_limit is not None:
+            scope = Scope(Level.TENANT, tenant.id, tenant.id)
+            await quotas.set_limit(tx, SYSTEM, scope, TOTAL, gpu_limit)
     stage = Stage(database, site.id, tenant.id, {})
     for number in range(nodes):
         await stage.add(Node(f"n{number}", gpus))

@@ -41,7 +41,7 @@ class Answer:
 
 
 class Api:
-    """One caller: a token, and the four verbs that tests need."""
+    """One caller: a token, and the verbs that tests need."""
 
     def __init__(self, client: httpx2.AsyncClient, token: str | None) -> None:
         self.client = client
@@ -57,6 +57,12 @@ class Api:
 
     async def post(self, path: str, **body: object) -> Answer:
         return await self.send("POST", path, json=body or None)
+
+    async def put(self, path: str, **body: object) -> Answer:
+        return await self.send("PUT", path, json=body)
+
+    async def delete(self, path: str, **parameters: Any) -> Answer:
+        return await self.send("DELETE", path, params=parameters or None)
 
     async def post_once(self, key: str, path: str, **body: object) -> Answer:
         """With an Idempotency-Key."""
@@ -94,8 +100,11 @@ class Central:
     def caller(self, token: str | None) -> Api:
         return Api(self.client, token)
 
-    async def tenant(self, name: str, gpu_limit: int | None = None) -> Tenant:
-        made = await self.platform.made("/v1/tenants", name=name, gpu_limit=gpu_limit)
+    async def tenant(self, name: str, gpus_max: int | None = None) -> Tenant:
+        made = await self.platform.made("/v1/tenants", name=name)
+        if gpus_max is not None:
+            granted = await self.platform.put("/v1/quotas", tenant=made["id"], gpus_max=gpus_max)
+            assert granted.status == 200, granted.json
         roles: dict[str, Api] = {}
         for role in ("admin", "member", "viewer"):
             path = f"/v1/tenants/{made['id']}/keys"

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from penstock.local.postgres import EmbeddedPostgres
-from penstock_contracts.ids import AllocationId, Id, NodeId, ProjectId, SiteId, SlotId, TenantId
+from penstock_contracts.ids import (
+    AllocationId,
+    Id,
+    NodeId,
+    OrganizationId,
+    ProjectId,
+    SiteId,
+    SlotId,
+    TenantId,
+)
 
 from . import plane, stand_in_site
 from .conftest import catalog
@@ -18,6 +27,7 @@ from .plane import Api, Central, Tenant
 pytestmark = pytest.mark.anyio
 
 LEASE = {"project": "main", "sku": "h100.slice", "gpus": 1}
+CREDIT = {"amount_micros": 1, "currency": "USD", "reason": "paid"}
 
 
 def absent(kind: type[Id]) -> str:
@@ -61,6 +71,14 @@ def change(method: str, path: str, status: int = 422, code: str = "invalid", **b
 
 def policy(status: int = 422, code: str = "invalid", **body: object) -> Bad:
     return change("PUT", f"/v1/tenants/{absent(TenantId)}/placement", status, code, **body)
+
+
+def quota(status: int, code: str, **body: object) -> Bad:
+    return Bad(status, code, "PUT", "/v1/quotas", body, caller="platform")
+
+
+def credit(**changes: object) -> Bad:
+    return platform(f"/v1/tenants/{absent(TenantId)}/credits", **{**CREDIT, **changes})
 
 
 def get(status: int, code: str, path: str, caller: str = "admin", **headers: str) -> Bad:
@@ -141,8 +159,42 @@ CASES: dict[str, Bad] = {
         404, "not_found", "POST", "/v1/projects",
         {"name": "x", "tenant": absent(TenantId)}, caller="platform",
     ),
-    "a negative limit": platform("/v1/tenants", name="x", gpu_limit=-1),
-    "a limit beyond all": platform("/v1/tenants", name="x", gpu_limit=2**63),
+    "a tenant with a limit": platform("/v1/tenants", name="x", gpu_limit=1),
+    "a negative limit": quota(422, "invalid", tenant=absent(TenantId), gpus_max=-1),
+    "a limit beyond all": quota(422, "invalid", tenant=absent(TenantId), gpus_max=2**63),
+    "half a GPU": quota(422, "invalid", tenant=absent(TenantId), gpus_max=0.5),
+    "no limit at all": quota(422, "invalid", tenant=absent(TenantId)),
+    "a limit for nobody": quota(422, "invalid", gpus_max=1),
+    "a limit for two": quota(422, "invalid", project="main", organization="default", gpus_max=1),
+    "a limit for an absent tenant": quota(404, "not_found", tenant=absent(TenantId), gpus_max=1),
+    "a limit for an absent organization": quota(404, "not_found", organization="no", gpus_max=1),
+    "a limit for an absent project": quota(404, "not_found", project="no", gpus_max=1),
+    "a limit on an unknown family": quota(
+        422, "unknown_family", project="main", family="h900", gpus_max=1
+    ),
+    "a limit on no family": quota(422, "invalid", project="main", family="", gpus_max=1),
+    "quotas of nobody": get(422, "invalid", "/v1/quotas", caller="platform"),
+    "quotas of two": get(422, "invalid", "/v1/quotas?project=main&organization=default"),
+    "quotas of an absent project": get(404, "not_found", "/v1/quotas?project=no"),
+    "no such limit": Bad(404, "not_found", "DELETE", "/v1/quotas?organization=no"),
+    "an organization's name taken": Bad(
+        409, "name_taken", "POST", "/v1/organizations", {"name": "default"}
+    ),
+    "an organization for nobody": platform("/v1/organizations", name="x"),
+    "a project in no organization": Bad(
+        422, "unknown_organization", "POST", "/v1/projects", {"name": "x", "organization": "no"}
+    ),
+    "a credit of nothing": credit(amount_micros=0),
+    "a negative credit": credit(amount_micros=-1),
+    "a credit in fractions": credit(amount_micros=0.5),
+    "a credit beyond all": credit(amount_micros=10**16),
+    "a credit in shells": credit(currency="shells"),
+    "a credit for no reason": credit(reason=""),
+    "a credit for nobody": Bad(
+        404, "not_found", "POST", f"/v1/tenants/{absent(TenantId)}/credits", CREDIT,
+        caller="platform",
+    ),
+    "no such balance": get(404, "not_found", f"/v1/tenants/{absent(TenantId)}/balance"),
     "a SKU of no shape": platform("/v1/skus", **{**SKU, "shape": "sphere"}),
     "a SKU with no counts": platform("/v1/skus", **{**SKU, "gpu_counts": []}),
     "a SKU with a count twice": platform("/v1/skus", **{**SKU, "gpu_counts": [1, 1]}),
@@ -203,7 +255,8 @@ CASES: dict[str, Bad] = {
             f"/v1/allocations/{absent(NodeId)}", f"/v1/allocations/{absent(AllocationId)}/timeline",
             f"/v1/allocations/{absent(AllocationId)}/receipt", f"/v1/nodes/{absent(NodeId)}",
             f"/v1/nodes/{absent(NodeId)}/slots", f"/v1/slots/{absent(SlotId)}", "/v1/sites/nowhere",
-            "/v1/skus/nothing", "/v1/projects/nothing", f"/v1/tenants/{absent(TenantId)}",
+            "/v1/skus/nothing", "/v1/projects/nothing", "/v1/organizations/nothing",
+            f"/v1/tenants/{absent(TenantId)}",
             "/v1/allocations/%F0%9F%92%A9", "/v1/allocations/%FF%FE",
             "/v1/allocations/" + "x" * 5000, "/v1/allocations/..%2F..%2Fetc",
             "/v1/allocations/'%20OR%201=1--", "/v1/nothing", "/v2/allocations",
@@ -214,7 +267,8 @@ CASES: dict[str, Bad] = {
         f"NUL in {path}": get(422, "invalid", path, caller="platform")
         for path in (
             "/v1/allocations/%00", "/v1/skus/%00", "/v1/projects/%00", "/v1/tenants/%00",
-            "/v1/nodes/%00", "/v1/slots/%00", "/v1/sites/%00",
+            "/v1/nodes/%00", "/v1/slots/%00", "/v1/sites/%00", "/v1/organizations/%00",
+            "/v1/quotas?project=%00", "/v1/tenants/%00/balance",
             "/v1/allocations?project=%00", "/v1/nodes?site=%00", "/v1/usage?allocation=%00",
             "/v1/allocations?cursor=AA==",
         )
@@ -327,6 +381,7 @@ async def test_a_foreign_id_and_an_absent_one_are_answered_alike(stage: Stage) -
     lease = await theirs.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
     node, slot = lease["node"], lease["slots"][0]
     site = lease["site"]
+    organization = (await theirs.viewer.get("/v1/organizations/default")).json["id"]
     for path, foreign, absent in (
         ("/v1/allocations/{}", lease["id"], AllocationId.new()),
         ("/v1/allocations/{}/timeline", lease["id"], AllocationId.new()),
@@ -334,6 +389,12 @@ async def test_a_foreign_id_and_an_absent_one_are_answered_alike(stage: Stage) -
         ("/v1/projects/{}", theirs.project, ProjectId.new()),
         ("/v1/tenants/{}", theirs.id, TenantId.new()),
         ("/v1/tenants/{}/placement", theirs.id, TenantId.new()),
+        ("/v1/tenants/{}/balance", theirs.id, TenantId.new()),
+        ("/v1/organizations/{}", organization, OrganizationId.new()),
+        ("/v1/quotas?tenant={}", theirs.id, TenantId.new()),
+        ("/v1/quotas?organization={}", organization, OrganizationId.new()),
+        ("/v1/quotas?project={}", theirs.project, ProjectId.new()),
+        ("DELETE /v1/quotas?project={}", theirs.project, ProjectId.new()),
         ("/v1/nodes/{}", node, NodeId.new()),
         ("/v1/nodes/{}/slots", node, NodeId.new()),
         ("/v1/slots/{}", slot, SlotId.new()),

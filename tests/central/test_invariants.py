@@ -13,6 +13,7 @@ pytestmark = pytest.mark.anyio
 
 OTHER_NODE = "(SELECT min(id) FROM nodes WHERE id <> (SELECT node_id FROM allocations))"
 CLAIM = "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)"
+QUOTA = "INSERT INTO quotas (tenant_id, scope, scope_id, family, gpus_max)"
 BROKEN: dict[str, str] = {
     "slot_claimed_twice": "DROP INDEX claims_live; "
     f"{CLAIM} SELECT slot_id, fence + 1, allocation_id, tenant_id, node_id, now() FROM claims",
@@ -24,22 +25,60 @@ BROKEN: dict[str, str] = {
     "claims_of_wrong_size": "UPDATE allocations SET gpus = 3",
     "freed_out_of_step": "UPDATE allocations SET freed_at = now()",
     "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
+    "gpus_held_out_of_step": "UPDATE gpus_held SET gpus = 1",
+    "quota_exceeded": f"{QUOTA} SELECT id, 'tenant', id, 'h100', 1 FROM tenants",
+    "quota_above_parent": f"{QUOTA} SELECT id, 'tenant', id, '', 4 FROM tenants; "
+    f"{QUOTA} SELECT tenant_id, 'project', id, '', 5 FROM projects",
+    "balance_out_of_step": "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants",
+    "debit_is_not_the_cost": "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, "
+    "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)' FROM allocations",
+}
+# Other ways to break some of them, each with the invariant that must see it.
+BROKEN_TOO: dict[str, str] = {
+    "DELETE FROM gpus_held": "gpus_held_out_of_step",
+    "UPDATE gpus_held SET family = 'a100'": "gpus_held_out_of_step",
+    f"{QUOTA} SELECT tenant_id, 'project', id, '', 1 FROM projects": "quota_exceeded",
+    f"{QUOTA} SELECT tenant_id, 'organization', id, '', 1 FROM organizations": "quota_exceeded",
+    f"{QUOTA} SELECT tenant_id, 'organization', id, '', 4 FROM organizations; "
+    f"{QUOTA} SELECT tenant_id, 'project', id, '', 5 FROM projects": "quota_above_parent",
+    "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants; "
+    "INSERT INTO credits SELECT 'c', id, 1, 'USD', '', '', now() FROM tenants; "
+    "INSERT INTO debits SELECT tenant_id, site_id, 1 FROM allocations": "balance_out_of_step",
 }
 
 
-@pytest.mark.parametrize("name", BROKEN)
-async def test_a_broken_invariant_is_counted(central_url: str, name: str) -> None:
+async def broken_by(central_url: str, sql: str) -> dict[str, int]:
+    """Violations after a lease of 2 GPUs was made and then this was done to the tables."""
     database = await db.connect(central_url, "central")
     stage = await fleet_stage.build(database, nodes=2)
     (outcome,) = await Committer(database).commit([stage.ask(2)])
     assert isinstance(outcome, Placed)
     superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
-    await superuser.execute(f"SET session_replication_role = replica; {BROKEN[name]}")
+    await superuser.execute(f"SET session_replication_role = replica; {sql}")
     await superuser.close()
     async with database.transaction() as tx:
         counted = {found.name: found.violations for found in await invariants.check(tx)}
     await database.close()
-    assert counted[name] > 0
+    return counted
+
+
+@pytest.mark.parametrize("name", BROKEN)
+async def test_a_broken_invariant_is_counted(central_url: str, name: str) -> None:
+    assert (await broken_by(central_url, BROKEN[name]))[name] > 0
+
+
+@pytest.mark.parametrize("also", BROKEN_TOO)
+async def test_it_is_counted_in_its_other_ways_too(central_url: str, also: str) -> None:
+    assert (await broken_by(central_url, also))[BROKEN_TOO[also]] > 0
+
+
+async def test_limits_that_hold_are_no_violation(central_url: str) -> None:
+    lines = (
+        f"{QUOTA} SELECT id, 'tenant', id, 'h100', 2 FROM tenants; "
+        f"{QUOTA} SELECT tenant_id, 'organization', id, 'h100', 2 FROM organizations; "
+        f"{QUOTA} SELECT tenant_id, 'project', id, '', 9 FROM projects"
+    )
+    assert set((await broken_by(central_url, lines)).values()) == {0}
 
 
 async def test_every_invariant_of_leases_has_a_way_to_be_broken_here(central_url: str) -> None:

@@ -121,7 +121,7 @@ async def test_no_room_is_explained_with_the_nearest_that_fits(
 async def test_a_tenant_cannot_hold_more_than_its_quota(
     central: Central, site: StandInSite
 ) -> None:
-    small = await central.tenant("small", gpu_limit=2)
+    small = await central.tenant("small", gpus_max=2)
     lease = await small.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=2)
     refused = await small.member.post("/v1/allocations", project="main", sku="h100.slice", gpus=1)
     assert (refused.status, refused.code) == (409, "quota_exceeded")

@@ -23,6 +23,7 @@ class Row:
 
     expected: tuple[int, int, int, int, int, int]
     body: Json | None = None
+    query: str = ""
 
 
 # What is the tenant's own: a stranger is told that it does not exist.
@@ -45,6 +46,21 @@ TABLE: dict[str, Row] = {
     "POST /v1/tenants/{tenant}/keys": Row(
         (401, 404, 403, 403, 201, 201), {"name": "k", "role": "viewer"}
     ),
+    "GET /v1/tenants/{tenant}/balance": Row(OWN),
+    "POST /v1/tenants/{tenant}/credits": Row(
+        (401, 404, 403, 403, 403, 201),
+        {"amount_micros": 10**9, "currency": "USD", "reason": "paid"},
+    ),
+    "GET /v1/organizations": Row(LIST),
+    "POST /v1/organizations": Row(
+        (401, 404, 403, 403, 201, 201), {"name": "new-{role}", "tenant": "{tenant}"}
+    ),
+    "GET /v1/organizations/{organization}": Row(OWN),
+    "GET /v1/quotas": Row(OWN, query="?project={project}"),
+    "PUT /v1/quotas": Row(
+        (401, 404, 403, 403, 200, 200), {"project": "{project}", "gpus_max": 100}
+    ),
+    "DELETE /v1/quotas": Row((401, 404, 403, 403, 200, 200), query="?project={project}"),
     "GET /v1/projects": Row(LIST),
     "POST /v1/projects": Row(
         (401, 404, 403, 403, 201, 201), {"name": "new-{role}", "tenant": "{tenant}"}
@@ -90,6 +106,18 @@ TABLE: dict[str, Row] = {
 
 UNLISTED = {"GET /metrics": Row(PLATFORM_LIST)}  # served, but no part of the API
 
+# The same operations where it matters what they are done to.
+PLATFORM_CHANGE = (401, 404, 403, 403, 403, 200)
+TENANT_CHANGE = (401, 404, 403, 403, 200, 200)
+ELSEWHERE: list[tuple[str, Row]] = [
+    ("GET /v1/quotas", Row(OWN, query="?tenant={tenant}")),
+    ("GET /v1/quotas", Row(OWN, query="?organization={organization}")),
+    ("PUT /v1/quotas", Row(PLATFORM_CHANGE, {"tenant": "{tenant}", "gpus_max": 200})),
+    ("PUT /v1/quotas", Row(TENANT_CHANGE, {"organization": "{organization}", "gpus_max": 99})),
+    ("DELETE /v1/quotas", Row(PLATFORM_CHANGE, query="?tenant={tenant}")),
+    ("DELETE /v1/quotas", Row(TENANT_CHANGE, query="?organization={organization}")),
+]
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -98,7 +126,7 @@ class Stage:
     stranger: Tenant
     ids: dict[str, str]
 
-    async def ask(self, role: str, operation: str, body: Json | None) -> int:
+    async def ask(self, role: str, operation: str, body: Json | None, query: str = "") -> int:
         api = {
             "nobody": self.central.caller(None),
             "stranger": self.stranger.admin,
@@ -107,7 +135,7 @@ class Stage:
         }[role]
         method, _, path = operation.partition(" ")
         filled = {key: self._fill(value, role) for key, value in (body or {}).items()} or None
-        url = path.format(**self.ids)
+        url = (path + query).format(**self.ids)
         headers = api.headers
         async with api.client.stream(method, url, json=filled, headers=headers) as response:
             return response.status_code  # the events' stream has no end, so it is not read
@@ -135,6 +163,7 @@ async def stage(
             "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
             "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
             "allocation": lease["id"],
+            "organization": (await tenant.viewer.get("/v1/organizations/default")).json["id"],
         }  # fmt: skip
         yield Stage(central, tenant, await central.tenant("stranger"), ids)
     server.drop_database("roles")
@@ -157,12 +186,22 @@ def test_every_operation_has_a_row_and_every_row_an_operation() -> None:
 
 @pytest.mark.parametrize("operation", [*TABLE, *UNLISTED])
 async def test_each_role_is_answered_what_the_table_says(stage: Stage, operation: str) -> None:
+    await ask_all(stage, operation, {**TABLE, **UNLISTED}[operation])
+
+
+@pytest.mark.parametrize(("operation", "row"), ELSEWHERE)
+async def test_each_role_is_answered_by_what_it_asks_for(
+    stage: Stage, operation: str, row: Row
+) -> None:
+    await ask_all(stage, operation, row)
+
+
+async def ask_all(stage: Stage, operation: str, row: Row) -> None:
     """The lesser roles first: what they were refused must not have happened."""
-    row = {**TABLE, **UNLISTED}[operation]
     before = await stage.central.value("SELECT count(*) FROM audit_entries")
     changes = 0
     for role, expected in zip(ROLES, row.expected, strict=True):
-        assert await stage.ask(role, operation, row.body) == expected, role
+        assert await stage.ask(role, operation, row.body, row.query) == expected, role
         if expected in (401, 403, 404, 409):
             now = await stage.central.value("SELECT count(*) FROM audit_entries")
             assert now == before + changes, f"{role} was refused, and yet something changed"

@@ -24,7 +24,7 @@ PLATFORM_ONLY = (
     "site_tokens", "nodes", "schema_migrations",
 )  # fmt: skip
 # Functions that run with more rights than their caller has. Each was argued for in its comment.
-DEFINERS = {"append_outgoing"}
+DEFINERS = {"central": {"append_outgoing", "count_gpus_held"}, "site": {"append_outgoing"}}
 
 
 @asynccontextmanager
@@ -52,15 +52,21 @@ async def tenant_tables(url: str) -> list[str]:
     return [row["relname"] for row in rows]
 
 
-async def use(site: StandInSite, tenant: Tenant) -> str:
+async def use(central: Central, site: StandInSite, tenant: Tenant) -> str:
     """Leave a row of this tenant in every table that tenants have."""
+    await central.platform.made(
+        f"/v1/tenants/{tenant.id}/credits", amount_micros=10**9, currency="USD", reason="paid"
+    )
+    await tenant.admin.put("/v1/quotas", project="main", gpus_max=8)
     made = await tenant.member.post_once(
         "k", "/v1/allocations", project="main", sku="h100.slice", gpus=1
     )
     lease = made.json
     await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE)
     await tenant.member.made(f"/v1/allocations/{lease['id']}/release")
-    await site.clean(await site.order(lease, revision=2))
+    order = await site.order(lease, revision=2)
+    await site.observe(order, wire.OBSERVED_STOPPING)
+    await site.clean(order)
     second = await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
     return second["slots"][0]
 
@@ -69,7 +75,7 @@ async def test_each_tenant_sees_its_own_rows_and_nobody_sees_none(
     central: Central, site: StandInSite, tenant: Tenant, central_url: str
 ) -> None:
     other = await central.tenant("other")
-    slots = {tenant.id: await use(site, tenant), other.id: await use(site, other)}
+    slots = {tenant.id: await use(central, site, tenant), other.id: await use(central, site, other)}
     for id in slots:
         policy = {"strategy": "spread"}
         await central.platform.send("PUT", f"/v1/tenants/{id}/placement", json=policy)
@@ -104,7 +110,17 @@ FORBIDDEN: dict[str, str] = {
     "lower a price": "UPDATE allocations SET price_micros_per_gpu_hour = 0",
     "change a policy": "UPDATE placement_policies SET sites = NULL",
     "drop a policy": "DELETE FROM placement_policies",
-    "raise a limit": "UPDATE tenants SET gpu_limit = NULL",
+    "move a limit": "UPDATE quotas SET scope_id = 'project_x'",
+    "hold less than it does": "UPDATE gpus_held SET gpus = 0",
+    "forget what it holds": "DELETE FROM gpus_held",
+    "top its balance up": "UPDATE balances SET credited_micros = 1",
+    "write a credit": "INSERT INTO credits VALUES ('c', current_tenant(), 1, 'USD', '', '', now())",
+    "take a debit back": "UPDATE debits SET debited_micros = 0",
+    "make its usage unpaid": "UPDATE usage_segments SET debited_micros = NULL",
+    "move a project": "UPDATE projects SET organization_id = 'org_x'",
+    "count as it likes": "CREATE TEMP TABLE mine (LIKE allocations); CREATE TRIGGER t AFTER INSERT "
+    "ON mine REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT "
+    "EXECUTE FUNCTION count_gpus_held()",
     "make a tenant": "INSERT INTO tenants (id, name, created_at) VALUES ('t', 't', now())",
     "take a lease over": "UPDATE allocations SET tenant_id = current_tenant()",
     "delete usage": "DELETE FROM usage_segments",
@@ -127,7 +143,7 @@ FORBIDDEN: dict[str, str] = {
 async def test_the_app_role_cannot_do_what_it_has_no_grant_for(
     central: Central, site: StandInSite, tenant: Tenant, central_url: str
 ) -> None:
-    await use(site, tenant)
+    await use(central, site, tenant)
     # A role that the app's own connections can use, without membership in any other.
     superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
     try:
@@ -142,7 +158,11 @@ async def test_the_app_role_cannot_do_what_it_has_no_grant_for(
 
 
 INSERTS: dict[str, str] = {
-    "projects": "INSERT INTO projects VALUES ('project_x', $1, 'x', now())",
+    "organizations": "INSERT INTO organizations VALUES ('org_x', $1, 'x', now())",
+    "projects": "INSERT INTO projects SELECT 'project_x', $1, "
+    "(SELECT id FROM organizations WHERE tenant_id = current_tenant()), 'x', now()",
+    "quotas": "INSERT INTO quotas SELECT $1, 'organization', id, 'h100', 1 "
+    "FROM organizations WHERE tenant_id = current_tenant()",
     "api_keys": "INSERT INTO api_keys VALUES ('key_x', $1, 'x', 'admin', 'h', now())",
     "idempotency_keys": "INSERT INTO idempotency_keys VALUES ($1, 'a', 'k', '', 1, '', now())",
 }
@@ -168,8 +188,8 @@ async def test_updates_reach_only_the_tenants_own_rows(
     central: Central, site: StandInSite, tenant: Tenant, central_url: str
 ) -> None:
     other = await central.tenant("other")
-    await use(site, tenant)
-    await use(site, other)
+    await use(central, site, tenant)
+    await use(central, site, other)
     async with app_role(central_url, tenant.id) as app:
         for sql in (
             "UPDATE allocations SET revision = 99",
@@ -179,6 +199,32 @@ async def test_updates_reach_only_the_tenants_own_rows(
     # Each column that can be changed belongs to the tenant's own intent.
     row = "SELECT count(*) FROM allocations WHERE revision = 99 AND tenant_id = $1"
     assert await central.value(row, other.id) == 0
+
+
+async def test_a_tenant_sets_limits_of_its_parts_and_not_its_own(
+    central: Central, tenant: Tenant, central_url: str
+) -> None:
+    other = await central.tenant("other", gpus_max=7)
+    await central.platform.put("/v1/quotas", tenant=tenant.id, gpus_max=5)
+    granted = "INSERT INTO quotas VALUES ($1, 'tenant', $1, 'h100', 9)"
+    taken = "INSERT INTO quotas VALUES ($1, 'project', $2, '', 9)"
+    async with app_role(central_url, tenant.id) as app:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+            async with app.transaction():
+                await app.execute(granted, tenant.id)
+        for sql in ("UPDATE quotas SET gpus_max = 99", "DELETE FROM quotas"):
+            assert (await app.execute(sql)).endswith(" 0"), sql
+        with pytest.raises(asyncpg.ForeignKeyViolationError):
+            async with app.transaction():
+                await app.execute(taken, tenant.id, other.project)
+        await app.execute(taken, tenant.id, tenant.project)
+        assert await app.execute("UPDATE quotas SET gpus_max = 4") == "UPDATE 1"
+        assert await app.execute("DELETE FROM quotas") == "DELETE 1"
+    limits = await central.rows("SELECT scope_id, gpus_max FROM quotas ORDER BY gpus_max")
+    assert limits == [
+        {"scope_id": tenant.id, "gpus_max": 5},
+        {"scope_id": other.id, "gpus_max": 7},
+    ]
 
 
 async def test_every_tenant_table_is_walled_off_and_every_view_asks_as_its_caller(
@@ -195,9 +241,10 @@ async def test_every_tenant_table_is_walled_off_and_every_view_asks_as_its_calle
             assert row is not None
             assert row["relrowsecurity"], f"{table} has no row-level security"
             assert row["relforcerowsecurity"], f"{table} does not force it on its owner"
+            # Restrictive ones only narrow what these let through.
             policies = await owner.fetch(
                 "SELECT unnest(roles)::text AS role, qual, with_check FROM pg_policies "
-                "WHERE schemaname = 'public' AND tablename = $1",
+                "WHERE schemaname = 'public' AND tablename = $1 AND permissive = 'PERMISSIVE'",
                 table,
             )
             by_role = {policy["role"]: policy for policy in policies}
@@ -213,7 +260,7 @@ async def test_every_tenant_table_is_walled_off_and_every_view_asks_as_its_calle
             "SELECT proname, proconfig, proacl::text AS acl FROM pg_proc "
             "WHERE prosecdef AND pronamespace = 'public'::regnamespace"
         )
-        assert {row["proname"] for row in definers} == DEFINERS
+        assert {row["proname"] for row in definers} == DEFINERS[plane]
         for row in definers:
             assert row["proconfig"] == ["search_path=public, pg_temp"], row["proname"]
             assert "{=X" not in row["acl"], f"anyone may run {row['proname']}"

@@ -133,7 +133,7 @@ class Handler(BaseHTTPRequestHandler):
         text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         self.answer(self.record(cast("Mapping[str, object]", json.loads(text or b"{}"))))
 
-    do_PUT = do_PATCH = do_POST  # noqa: N815 the names are the library's
+    do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 the names are the library's
 
     def record(self, body: Mapping[str, object]) -> Call:
         url = urlsplit(self.path)

@@ -244,3 +244,59 @@ def test_curl_shows_the_call_without_the_token_and_makes_none(
     assert "Bearer $PENSTOCK_TOKEN" in ran.out
     assert TOKEN not in ran.out + ran.err
     assert here.calls == []
+
+
+def test_quotas_show_what_is_used_and_what_is_free(here: Api, cli: Cli) -> None:
+    scope = {"scope": "project", "scope_id": "project_1"}
+    total = {**scope, "family": None, "gpus_max": None, "gpus_used": 3}
+    h100 = {**scope, "family": "h100", "gpus_max": 8, "gpus_used": 3}
+    here.on("GET", "/v1/quotas", {"items": [total, h100], "next": None})
+    ran = cli("quota", "ls", "--project", "main")
+    assert here.calls[0].query == {"project": "main"}
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert lines[1] == ["project", "project_1", "all", "3", "–", "–"]
+    assert lines[2] == ["project", "project_1", "h100", "3", "8", "5"]
+
+
+def test_a_quota_is_set_and_removed_with_the_verbs_of_the_api(here: Api, cli: Cli) -> None:
+    line = {"scope": "tenant", "scope_id": "t", "family": "h100", "gpus_max": 8, "gpus_used": 0}
+    here.on("PUT", "/v1/quotas", line)
+    here.on("DELETE", "/v1/quotas", {**line, "gpus_max": None})
+    assert cli("quota", "set", "8", "--tenant", "t", "--family", "h100").code == 0
+    assert cli("quota", "rm", "--tenant", "t", "--family", "h100").code == 0
+    assert here.calls[0].body == {"tenant": "t", "family": "h100", "gpus_max": 8}
+    assert here.calls[1].query == {"tenant": "t", "family": "h100"}
+
+
+def test_a_quota_of_two_scopes_is_a_usage_error(here: Api, cli: Cli) -> None:
+    ran = cli("quota", "set", "8", "--tenant", "t", "--project", "p")
+    assert ran.code == 2
+    assert here.calls == []
+
+
+def test_a_credit_is_exact_and_a_balance_is_money(here: Api, cli: Cli) -> None:
+    credit = {"id": "credit_1", "tenant": "tenant_1", "amount_micros": 250_010_000}
+    here.on("POST", "/v1/tenants/tenant_1/credits", Answer(201, {**credit, "currency": "EUR"}))
+    paid = ("tenant", "credit", "tenant_1", "--currency", "EUR", "--reason", "paid")
+    ran = cli(*paid, "--amount", "250.01")
+    assert "€250.01" in ran.out
+    body = {"amount_micros": 250_010_000, "currency": "EUR", "reason": "paid"}
+    assert here.calls[0].body == body
+    assert cli(*paid, "--amount", "0.0000001").code == 2
+    balance = {"tenant": "tenant_1", "currency": "EUR", "balance_micros": -1_500_000,
+               "burn_micros_per_hour": 7_200_000}  # fmt: skip
+    here.on("GET", "/v1/tenants/tenant_1/balance", balance)
+    shown = cli("tenant", "balance", "tenant_1").out
+    assert "-€1.50" in shown
+    assert "€7.20/h" in shown
+
+
+def test_organizations_are_made_and_projects_put_into_them(here: Api, cli: Cli) -> None:
+    made = {"id": "org_1", "tenant": "tenant_1", "name": "research"}
+    here.on("POST", "/v1/organizations", Answer(201, made))
+    here.on("POST", "/v1/projects", Answer(201, {"id": "project_1", "name": "p"}))
+    here.on("GET", "/v1/organizations", {"items": [made], "next": None})
+    assert "--organization org_1" in cli("organization", "create", "research").err
+    assert cli("project", "create", "p", "--organization", "research").code == 0
+    assert here.calls[1].body == {"name": "p", "organization": "research"}
+    assert "research" in cli("organization", "ls").out

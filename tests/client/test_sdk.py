@@ -11,7 +11,7 @@ from penstock_client.resources.events import Events
 
 from .stand_in import TOKEN, Answer, Api, event
 
-TENANT = {"id": "tenant_1", "name": "a", "status": "active", "gpu_limit": None}
+TENANT = {"id": "tenant_1", "name": "a", "status": "active"}
 
 
 @pytest.fixture

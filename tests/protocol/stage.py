@@ -6,6 +6,8 @@ from typing import Final, TypeVar
 
 from penstock.central import reports
 from penstock.central.projects import service as projects
+from penstock.central.quotas import service as quotas
+from penstock.central.quotas.model import TOTAL, Level, Scope
 from penstock.central.sites import service as sites
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
@@ -86,8 +88,11 @@ class Stage:
                 )
                 await skus.create(tx, ADMIN, sku)
             for name, limit in limits.items():
-                tenant = await tenants.create(tx, ADMIN, name=name, gpu_limit=limit)
+                tenant = await tenants.create(tx, ADMIN, name=name)
                 await projects.create(tx, ADMIN, name="main", tenant=tenant.id)
+                if limit is not None:
+                    scope = Scope(Level.TENANT, tenant.id, tenant.id)
+                    await quotas.set_limit(tx, ADMIN, scope, TOTAL, limit)
                 self.actors[name] = Actor("key", name, "member", tenant.id)
 
         await self.run(found)

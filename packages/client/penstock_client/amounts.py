@@ -5,13 +5,13 @@ from decimal import Decimal, InvalidOperation
 from penstock_client import errors
 
 
-def micros_of(price: str, option: str = "--price") -> int:
+def micros_of(text: str, option: str) -> int:
     """Exact or refused: money is never rounded."""
     try:
-        micros = Decimal(price).scaleb(6)
+        micros = Decimal(text).scaleb(6)
         whole = int(micros)
     except (InvalidOperation, ValueError, OverflowError) as error:
-        raise errors.Misused(f"{option} {price!r} is not an amount such as 2.49") from error
+        raise errors.Misused(f"{option} {text!r} is not an amount such as 2.49") from error
     if micros != whole or whole < 0:
-        raise errors.Misused(f"{option} {price!r} is negative or finer than a millionth")
+        raise errors.Misused(f"{option} {text!r} is negative or finer than a millionth")
     return whole

@@ -19,7 +19,8 @@ from penstock_client.resources.allocations import Allocations, Usages
 from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
-from penstock_client.resources.tenancy import Projects, Tenants
+from penstock_client.resources.quotas import Quotas
+from penstock_client.resources.tenancy import Organizations, Projects, Tenants
 from penstock_client.views import Invariant, Me, Page
 
 
@@ -27,7 +28,9 @@ class Client:
     def __init__(self, api: str, token: str, *, transport: Transport | None = None) -> None:
         self.transport = transport or connect(api, token)
         self.tenants = Tenants(self.transport)
+        self.organizations = Organizations(self.transport)
         self.projects = Projects(self.transport)
+        self.quotas = Quotas(self.transport)
         self.skus = Skus(self.transport)
         self.sites = Sites(self.transport)
         self.nodes = Nodes(self.transport)

@@ -76,6 +76,10 @@ def put(body: Body, *parts: str) -> Request:
     return Request("PUT", path(*parts), body=body)
 
 
+def delete(*parts: str, **query: object) -> Request:
+    return Request("DELETE", path(*parts), {k: str(v) for k, v in query.items() if v is not None})
+
+
 def path(*parts: str) -> str:
     return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 

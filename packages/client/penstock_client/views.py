@@ -18,7 +18,6 @@ class Tenant(TypedDict):
     id: str
     name: str
     status: str
-    gpu_limit: int | None
     created_at: str
 
 
@@ -41,10 +40,49 @@ class Key(TypedDict):
     token: str  # shown once; the API keeps only its hash
 
 
-class Project(TypedDict):
+class Organization(TypedDict):
     id: str
     tenant: str
     name: str
+    created_at: str
+
+
+class Project(TypedDict):
+    id: str
+    tenant: str
+    organization: str
+    name: str
+    created_at: str
+
+
+class Quota(TypedDict):
+    """What a scope holds and may hold; `family` is None for the total."""
+
+    scope: Literal["tenant", "organization", "project"]
+    scope_id: str
+    family: str | None
+    gpus_max: int | None
+    gpus_used: int
+
+
+class Balance(TypedDict):
+    """All None for a tenant that pays afterwards."""
+
+    tenant: str
+    prepaid: bool
+    currency: str | None
+    balance_micros: int | None
+    accrued_micros: int | None
+    available_micros: int | None
+    burn_micros_per_hour: int | None
+
+
+class Credit(TypedDict):
+    id: str
+    tenant: str
+    amount_micros: int
+    currency: str
+    reason: str
     created_at: str
 
 

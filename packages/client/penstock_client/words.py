@@ -112,6 +112,9 @@ def field(key: str, row: Row) -> str:
     """One field of a row, by what its name says it is."""
     if key == "price_micros_per_gpu_hour":
         return price(row)
+    if key.endswith("_micros_per_hour"):
+        amount = money(row.get(key), row.get("currency"))
+        return amount if amount == NONE else f"{amount}/h"
     if key.endswith("_micros"):
         return money(row.get(key), row.get("currency"))
     if key.endswith("_at"):
@@ -120,4 +123,9 @@ def field(key: str, row: Row) -> str:
 
 
 def label(key: str) -> str:
-    return safe(key.removesuffix("_micros_per_gpu_hour").removesuffix("_micros").replace("_", " "))
+    return safe(
+        key.removesuffix("_per_gpu_hour")
+        .removesuffix("_per_hour")
+        .removesuffix("_micros")
+        .replace("_", " ")
+    )

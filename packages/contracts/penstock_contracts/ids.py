@@ -43,6 +43,10 @@ class TenantId(Id):
     prefix = "tenant"
 
 
+class OrganizationId(Id):
+    prefix = "org"
+
+
 class ProjectId(Id):
     prefix = "project"
 
@@ -73,6 +77,10 @@ class ProofId(Id):
 
 class KeyId(Id):
     prefix = "key"
+
+
+class CreditId(Id):
+    prefix = "credit"
 
 
 class TokenId(Id):

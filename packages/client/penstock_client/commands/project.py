@@ -14,6 +14,7 @@ COLUMNS: Final = (
     column("ID", "id"),
     column("NAME", "name"),
     column("TENANT", "tenant"),
+    column("ORGANIZATION", "organization"),
     aged("CREATED", "created_at"),
 )
 
@@ -34,14 +35,23 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def create(name: str, /, *, tenant: str | None = None, options: Options = UNSET) -> None:
+def create(
+    name: str,
+    /,
+    *,
+    tenant: str | None = None,
+    organization: str | None = None,
+    options: Options = UNSET,
+) -> None:
     """Create a project.
 
     Parameters
     ----------
     tenant
         Whose project it is; your own tenant if left out.
+    organization
+        Which part of the tenant it belongs to; `default` if left out.
     """
     with session.start(options) as run:
-        made = run.client.projects.create(name, tenant=tenant)
+        made = run.client.projects.create(name, tenant=tenant, organization=organization)
     answers.thing(options, made, next="penstock sku ls")

@@ -62,7 +62,7 @@ def create(
     price
         Per GPU and hour, in the currency: 2.49.
     """
-    micros = amounts.micros_of(price)
+    micros = amounts.micros_of(price, "--price")
     with session.start(options) as run:
         made = run.client.skus.create(
             name,

@@ -1,4 +1,4 @@
-"""`penstock tenant`: who may use the platform, and the keys they use it with."""
+"""`penstock tenant`: who may use the platform, their keys and their prepaid money."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import aged, column
 from penstock_client.views import Role, Strategy
 
-app = App(name="tenant", help="Tenants: who uses the platform, their limits and their keys.")
+app = App(name="tenant", help="Tenants: who uses the platform, their keys and their money.")
 key = App(name="key", help="A tenant's API keys.")
 app.command(key)
 placement = App(name="placement", help="Where a tenant's leases may go.")
@@ -19,7 +19,6 @@ COLUMNS: Final = (
     column("ID", "id"),
     column("NAME", "name"),
     column("STATUS", "status"),
-    column("GPU LIMIT", "gpu_limit", right=True),
     aged("CREATED", "created_at"),
 )
 
@@ -40,17 +39,43 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def create(name: str, /, *, gpu_limit: int | None = None, options: Options = UNSET) -> None:
-    """Create a tenant.
+def create(name: str, /, *, options: Options = UNSET) -> None:
+    """Create a tenant. `penstock quota set` limits what it may hold."""
+    with session.start(options) as run:
+        made = run.client.tenants.create(name)
+    answers.thing(options, made, next=f"penstock tenant key create {made['id']} --name first")
+
+
+@app.command
+def balance(id: str, /, *, options: Options = UNSET) -> None:
+    """Show what a prepaid tenant has left, and what its leases cost per hour."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.tenants.balance(id))
+
+
+@app.command
+def credit(
+    id: str,
+    /,
+    *,
+    amount: str,
+    reason: str,
+    currency: str = "USD",
+    options: Options = UNSET,
+) -> None:
+    """Add money to a tenant's balance. The first credit makes it prepaid.
 
     Parameters
     ----------
-    gpu_limit
-        The most GPUs it may hold at once; no limit if left out.
+    amount
+        How much, in the currency: 250.00.
+    reason
+        What it is for; kept in the audit log.
     """
+    micros = amounts.micros_of(amount, "--amount")
     with session.start(options) as run:
-        made = run.client.tenants.create(name, gpu_limit=gpu_limit)
-    answers.thing(options, made, next=f"penstock tenant key create {made['id']} --name first")
+        made = run.client.tenants.credit(id, amount_micros=micros, currency=currency, reason=reason)
+    answers.thing(options, made, next=f"penstock tenant balance {made['tenant']}")
 
 
 @placement.command(name="show")

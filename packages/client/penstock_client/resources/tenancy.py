@@ -1,4 +1,4 @@
-"""Tenants, their keys and their projects."""
+"""Tenants, their keys, money, organizations and projects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Body, Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Key, Page, Placement, Project, Role, Strategy, Tenant
+from penstock_client.views import (
+    Balance,
+    Credit,
+    Key,
+    Organization,
+    Page,
+    Placement,
+    Project,
+    Role,
+    Strategy,
+    Tenant,
+)
 
 
 @dataclass(frozen=True)
@@ -19,9 +30,8 @@ class Tenants:
     def get(self, id: str) -> Tenant:
         return single.fetch(self.transport, requests.get("tenants", id), Tenant)
 
-    def create(self, name: str, *, gpu_limit: int | None = None) -> Tenant:
-        request = requests.post("tenants", name=name, gpu_limit=gpu_limit)
-        return single.fetch(self.transport, request, Tenant)
+    def create(self, name: str) -> Tenant:
+        return single.fetch(self.transport, requests.post("tenants", name=name), Tenant)
 
     def placement(self, id: str) -> Placement:
         """Where the tenant's leases may go."""
@@ -53,6 +63,33 @@ class Tenants:
         request = requests.post("tenants", id, "keys", name=name, role=role)
         return single.fetch(self.transport, request, Key)
 
+    def balance(self, id: str) -> Balance:
+        """What is left of what it paid beforehand."""
+        return single.fetch(self.transport, requests.get("tenants", id, "balance"), Balance)
+
+    def credit(self, id: str, *, amount_micros: int, currency: str, reason: str) -> Credit:
+        """Add to its balance. The first credit makes it prepaid."""
+        request = requests.post(
+            "tenants", id, "credits", amount_micros=amount_micros, currency=currency, reason=reason
+        )
+        return single.fetch(self.transport, request, Credit)
+
+
+@dataclass(frozen=True)
+class Organizations:
+    transport: Transport
+
+    def list(self) -> Page[Organization]:
+        return pages.collect(self.transport, requests.get("organizations"), Organization)
+
+    def get(self, id: str) -> Organization:
+        """By id or by name."""
+        return single.fetch(self.transport, requests.get("organizations", id), Organization)
+
+    def create(self, name: str, *, tenant: str | None = None) -> Organization:
+        request = requests.post("organizations", name=name, tenant=tenant)
+        return single.fetch(self.transport, request, Organization)
+
 
 @dataclass(frozen=True)
 class Projects:
@@ -64,6 +101,8 @@ class Projects:
     def get(self, id: str) -> Project:
         return single.fetch(self.transport, requests.get("projects", id), Project)
 
-    def create(self, name: str, *, tenant: str | None = None) -> Project:
-        request = requests.post("projects", name=name, tenant=tenant)
+    def create(
+        self, name: str, *, tenant: str | None = None, organization: str | None = None
+    ) -> Project:
+        request = requests.post("projects", name=name, tenant=tenant, organization=organization)
         return single.fetch(self.transport, request, Project)

@@ -11,12 +11,15 @@ from fastapi import FastAPI
 from penstock.central import doors, standing
 from penstock.central.access import keys
 from penstock.central.allocations import api as allocations
+from penstock.central.balances import api as balances
 from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
+from penstock.central.organizations import api as organizations
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.policies import api as policies
 from penstock.central.projects import api as projects
+from penstock.central.quotas import api as quotas
 from penstock.central.settings import CentralSettings
 from penstock.central.sites import absence, enrolment
 from penstock.central.sites import api as sites
@@ -33,9 +36,9 @@ from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 
 ROUTERS = (  # tried in this order: the busiest first
-    allocations.asking, allocations.router, tenants.router, policies.router, projects.router,
-    skus.router, sites.router, nodes.router, slots.router, usage.router, doors.router,
-    standing.router,
+    allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
+    projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
+    slots.router, usage.router, doors.router, standing.router,
 )  # fmt: skip
 
 

@@ -34,6 +34,12 @@ class Unauthenticated(Problem):
     title = "Not authenticated"
 
 
+class PaymentRequired(Problem):
+    status = 402
+    code = "payment_required"
+    title = "Payment required"
+
+
 class Forbidden(Problem):
     status = 403
     code = "forbidden"

@@ -43,6 +43,13 @@ STATUS = """
     END
 """
 
+# What an allocation begins with; all else has its default.
+ADDED = (
+    "id", "tenant_id", "project_id", "sku_id", "shape", "family", "gpus",
+    "price_micros_per_gpu_hour", "currency", "site_id", "node_id", "desired", "desired_at",
+    "revision", "created_at", "created_by", "correlation_id",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Proven:
@@ -123,18 +130,6 @@ async def page(
         limit,
     )
     return [_allocation(row) for row in rows]
-
-
-async def gpus_held(tx: Tx, tenants: Sequence[TenantId]) -> dict[TenantId, int]:
-    """How many GPUs each tenant holds now, those being cleaned included."""
-    rows = await tx.fetch(
-        """
-        SELECT tenant_id, sum(gpus) AS gpus FROM allocations
-        WHERE freed_at IS NULL AND tenant_id = ANY($1) GROUP BY tenant_id
-        """,
-        list(tenants),
-    )
-    return {TenantId(row["tenant_id"]): row["gpus"] for row in rows}
 
 
 async def desire(tx: Tx, id: AllocationId, desired: Desired, revision: int) -> None:

@@ -1,10 +1,10 @@
 """The batch commit: one lock, one fleet, one transaction for everyone who waits.
 
 Taking the fleet's lock is being the leader. Under it: bring the fleet up to date, check
-quota, plan, insert allocations and claims in bulk, write the desired documents, commit,
-answer. A unique violation means that the fleet was stale after all: read again what was
-unsure and plan again. The commit is idempotent (ids are made before it), so after a lost
-connection it is simply run again.
+quotas and balances, plan, insert allocations and claims in bulk, write the desired
+documents, commit, answer. A unique violation means that the fleet was stale after all:
+read again what was unsure and plan again. The commit is idempotent (ids are made before
+it), so after a lost connection it is simply run again.
 """
 
 import itertools
@@ -14,18 +14,16 @@ from typing import Final, cast
 import asyncpg
 
 from penstock.central import fleet
-from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
 from penstock.central.placement import answers, wants
 from penstock.central.placement.answers import Decided, Unplaced
+from penstock.central.placement.gates import Gates
 from penstock.central.placement.queue import Ask, Outcome, Placed
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Want
 from penstock.central.placement.writing import Placement, Writer
-from penstock.central.tenants import service as tenants
-from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
-from penstock.kernel.errors import Conflict, Problem, Unavailable
+from penstock.kernel.errors import Problem, Unavailable
 from penstock.placement import solver
 from penstock.placement.model import Fleet, Plan
 from penstock_contracts.failpoints import Failpoint
@@ -79,12 +77,12 @@ class Committer:
                 outcomes[id] = want
             else:
                 wanted.append(want)
-        quota = await Quota.load(tx, wanted)
+        gates = await Gates.load(tx, wanted)
         async with Writer(tx) as writer:
             for start in range(0, len(wanted), TOGETHER):
                 placed: list[Placement] = []
                 for want in wanted[start : start + TOGETHER]:
-                    outcome = self._plan(tx, want, current, quota)
+                    outcome = self._plan(tx, want, current, gates)
                     if isinstance(outcome, Placement):
                         placed.append(outcome)
                         outcomes[want.ask.id] = Placed(outcome.allocation, tx.now)
@@ -93,9 +91,9 @@ class Committer:
                 await writer.put(placed)
 
     def _plan(
-        self, tx: Tx, want: Want, current: Fleet, quota: "Quota"
+        self, tx: Tx, want: Want, current: Fleet, gates: Gates
     ) -> Placement | Unplaced | Problem:
-        refusal = quota.refuse(want)
+        refusal = gates.refuse(want)
         if refusal is not None:
             return refusal
         plan = solver.solve(want.request, current)
@@ -105,40 +103,9 @@ class Committer:
             want.request, plan, policy_revision=want.policy_revision, revision=current.revision
         )
         current.take(plan)
-        quota.take(want)
+        gates.take(want)
         revision = self._snapshot.take(plan.node_ids)
         return Placement(want, _allocation(tx, want, plan), plan, revision, receipt)
-
-
-class Quota:
-    """How many GPUs each tenant of the batch holds, and may hold."""
-
-    def __init__(self, held: dict[str, int], limits: dict[str, int | None]) -> None:
-        self._held = held
-        self._limits = limits
-
-    @classmethod
-    async def load(cls, tx: Tx, wanted: list[Want]) -> "Quota":
-        ids = sorted({want.project.tenant_id for want in wanted})
-        limits = {id: (await tenants.get(tx, SYSTEM, id)).gpu_limit for id in ids}
-        held = await allocations.gpus_held(tx, ids)
-        return cls({**held}, {**limits})
-
-    def refuse(self, want: Want) -> Problem | None:
-        limit = self._limits[want.project.tenant_id]
-        held = self._held.get(want.project.tenant_id, 0)
-        if limit is None or held + want.request.gpus <= limit:
-            return None
-        return Conflict(
-            f"the tenant holds {held} of its {limit} GPUs; {want.request.gpus} more do not fit",
-            code="quota_exceeded",
-            suggestion="release a lease, or ask for a higher limit",
-            extras={"limit": limit, "used": held},
-        )
-
-    def take(self, want: Want) -> None:
-        id = want.project.tenant_id
-        self._held[id] = self._held.get(id, 0) + want.request.gpus
 
 
 def _allocation(tx: Tx, want: Want, plan: Plan) -> Allocation:

@@ -16,11 +16,13 @@ router = APIRouter(prefix="/v1/projects", tags=["projects"], route_class=TxRoute
 class NewProject(Body):
     name: Name
     tenant: Reference | None = None
+    organization: Reference | None = None
 
 
 class ProjectView(View):
     id: str
     tenant: str
+    organization: str
     name: str
     created_at: datetime
 
@@ -29,6 +31,7 @@ class ProjectView(View):
         return cls(
             id=project.id,
             tenant=project.tenant_id,
+            organization=project.organization_id,
             name=project.name,
             created_at=project.created_at,
         )
@@ -44,7 +47,10 @@ async def list_projects(actor: Caller, tx: Tx, paging: PageQuery) -> Page[Projec
 @router.post("", status_code=201)
 async def create_project(body: NewProject, actor: Caller, tx: Tx) -> ProjectView:
     """Create a project in your tenant (or, as the platform, in the one you name)."""
-    return ProjectView.of(await service.create(tx, actor, name=body.name, tenant=body.tenant))
+    project = await service.create(
+        tx, actor, name=body.name, tenant=body.tenant, organization=body.organization
+    )
+    return ProjectView.of(project)
 
 
 @router.get("/{id}")

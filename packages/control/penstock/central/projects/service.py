@@ -1,6 +1,7 @@
 """What may be done to a project. The caller owns the transaction."""
 
 from penstock.central.access.authorization import Resource, authorize
+from penstock.central.organizations import service as organizations
 from penstock.central.projects import store
 from penstock.central.projects.model import Project
 from penstock.central.tenants import service as tenants
@@ -11,16 +12,25 @@ from penstock.kernel.errors import Invalid, NotFound
 from penstock_contracts.ids import ProjectId
 
 
-async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Project:
+async def create(
+    tx: Tx, actor: Actor, *, name: str, tenant: str | None, organization: str | None = None
+) -> Project:
+    """A project of the tenant, in its organization `default` unless another is named."""
     owner = tenant or actor.tenant_id
     if owner is None:
         raise Invalid("tenant: say which tenant the project is for; you belong to none")
     owner = (await tenants.get(tx, actor, owner)).id
     authorize(actor, "project.create", Resource("project", None, owner))
-    project = Project(ProjectId.new(), owner, name, tx.now)
+    within = await organizations.of_tenant(tx, owner, organization)
+    project = Project(ProjectId.new(), owner, within.id, name, tx.now)
     await store.add(tx, project)
-    audit.record(tx, actor, "project.create", project.id, tenant_id=owner, name=name)
-    events.emit(tx, "project.created", project.id, tenant_id=owner, name=name)
+    audit.record(
+        tx, actor, "project.create", project.id, tenant_id=owner,
+        name=name, organization=within.id,
+    )  # fmt: skip
+    events.emit(
+        tx, "project.created", project.id, tenant_id=owner, name=name, organization=within.id
+    )
     return project
 
 

@@ -5,23 +5,30 @@ import asyncpg
 from penstock.central.projects.model import Project
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
-from penstock_contracts.ids import ProjectId, TenantId
+from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
-COLUMNS = "id, tenant_id, name, created_at"
+COLUMNS = "id, tenant_id, organization_id, name, created_at"
 
 
 def _project(row: asyncpg.Record) -> Project:
-    return Project(ProjectId(row["id"]), TenantId(row["tenant_id"]), row["name"], row["created_at"])
+    return Project(
+        ProjectId(row["id"]),
+        TenantId(row["tenant_id"]),
+        OrganizationId(row["organization_id"]),
+        row["name"],
+        row["created_at"],
+    )
 
 
 async def add(tx: Tx, project: Project) -> None:
     added = await tx.execute(
-        """
-        INSERT INTO projects (id, tenant_id, name, created_at) VALUES ($1, $2, $3, $4)
+        f"""
+        INSERT INTO projects ({COLUMNS}) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (tenant_id, name) DO NOTHING
         """,
         project.id,
         project.tenant_id,
+        project.organization_id,
         project.name,
         project.created_at,
     )

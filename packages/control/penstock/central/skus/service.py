@@ -37,6 +37,11 @@ async def find(tx: Tx, references: list[str]) -> list[Sku]:
     return await store.find(tx, references)
 
 
+async def families(tx: Tx) -> set[str]:
+    """The GPU families that can be leased."""
+    return await store.families(tx)
+
+
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Sku]:
     authorize(actor, "sku.view", Resource("sku"))
     return await store.page(tx, after, limit)

@@ -51,6 +51,10 @@ async def find(tx: Tx, references: list[str]) -> list[Sku]:
     return [_sku(row) for row in rows]
 
 
+async def families(tx: Tx) -> set[str]:
+    return {row["family"] for row in await tx.fetch("SELECT DISTINCT family FROM skus")}
+
+
 async def page(tx: Tx, after: str, limit: int) -> list[Sku]:
     rows = await tx.fetch(
         f"SELECT {COLUMNS} FROM skus WHERE id > $1 ORDER BY id LIMIT $2", after, limit

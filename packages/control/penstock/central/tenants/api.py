@@ -1,10 +1,9 @@
 """Tenants over HTTP."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter, Depends
-from pydantic import Field
 
 from penstock.central.tenants import service
 from penstock.central.tenants.model import Tenant
@@ -17,7 +16,6 @@ router = APIRouter(prefix="/v1/tenants", tags=["tenants"], route_class=TxRoute)
 
 class NewTenant(Body):
     name: Name
-    gpu_limit: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
 
 
 class NewTenantKey(Body):
@@ -28,17 +26,11 @@ class NewTenantKey(Body):
 class TenantView(View):
     id: str
     name: str
-    gpu_limit: int | None
     created_at: datetime
 
     @classmethod
     def of(cls, tenant: Tenant) -> "TenantView":
-        return cls(
-            id=tenant.id,
-            name=tenant.name,
-            gpu_limit=tenant.gpu_limit,
-            created_at=tenant.created_at,
-        )
+        return cls(id=tenant.id, name=tenant.name, created_at=tenant.created_at)
 
 
 class TenantKeyView(View):
@@ -57,9 +49,8 @@ async def list_tenants(actor: Caller, tx: Tx, paging: PageQuery) -> Page[TenantV
 
 @router.post("", status_code=201)
 async def create_tenant(body: NewTenant, actor: Caller, tx: Tx) -> TenantView:
-    """Create a tenant."""
-    tenant = await service.create(tx, actor, name=body.name, gpu_limit=body.gpu_limit)
-    return TenantView.of(tenant)
+    """Create a tenant, with its organization `default`."""
+    return TenantView.of(await service.create(tx, actor, name=body.name))
 
 
 @router.get("/{id}")

@@ -1,4 +1,4 @@
-"""A tenant: who leases, and how much it may hold at once."""
+"""A tenant: who leases."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,5 +10,4 @@ from penstock_contracts.ids import TenantId
 class Tenant:
     id: TenantId
     name: str
-    gpu_limit: int | None
     created_at: datetime

@@ -3,6 +3,7 @@
 from penstock.central.access import keys
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.access.keys import NewKey
+from penstock.central.organizations import founding
 from penstock.central.tenants import store
 from penstock.central.tenants.model import Tenant
 from penstock.kernel import audit, events
@@ -11,14 +12,14 @@ from penstock.kernel.db import Tx
 from penstock_contracts.ids import TenantId
 
 
-async def create(tx: Tx, actor: Actor, *, name: str, gpu_limit: int | None) -> Tenant:
+async def create(tx: Tx, actor: Actor, *, name: str) -> Tenant:
+    """A tenant, with the organization that its projects belong to by default."""
     authorize(actor, "tenant.create", Resource("tenant"))
-    tenant = Tenant(TenantId.new(), name, gpu_limit, tx.now)
+    tenant = Tenant(TenantId.new(), name, tx.now)
     await store.add(tx, tenant)
-    audit.record(
-        tx, actor, "tenant.create", tenant.id, tenant_id=tenant.id, name=name, gpu_limit=gpu_limit
-    )
+    audit.record(tx, actor, "tenant.create", tenant.id, tenant_id=tenant.id, name=name)
     events.emit(tx, "tenant.created", tenant.id, tenant_id=tenant.id, name=name)
+    await founding.found(tx, actor, tenant.id, founding.DEFAULT)
     return tenant
 
 

@@ -7,22 +7,21 @@ from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
 from penstock_contracts.ids import TenantId
 
-COLUMNS = "id, name, gpu_limit, created_at"
+COLUMNS = "id, name, created_at"
 
 
 def _tenant(row: asyncpg.Record) -> Tenant:
-    return Tenant(TenantId(row["id"]), row["name"], row["gpu_limit"], row["created_at"])
+    return Tenant(TenantId(row["id"]), row["name"], row["created_at"])
 
 
 async def add(tx: Tx, tenant: Tenant) -> None:
     added = await tx.execute(
         """
-        INSERT INTO tenants (id, name, gpu_limit, created_at) VALUES ($1, $2, $3, $4)
+        INSERT INTO tenants (id, name, created_at) VALUES ($1, $2, $3)
         ON CONFLICT (name) DO NOTHING
         """,
         tenant.id,
         tenant.name,
-        tenant.gpu_limit,
         tenant.created_at,
     )
     if not added:

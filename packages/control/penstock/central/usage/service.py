@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations.model import Allocation
+from penstock.central.balances import service as balances
 from penstock.central.usage import store
 from penstock.central.usage.store import Segment
 from penstock.kernel import events
@@ -43,7 +44,12 @@ async def begin(tx: Tx, allocation: Allocation, at: datetime) -> None:
 
 
 async def end(tx: Tx, allocation: Allocation, at: datetime) -> None:
-    await store.close(tx, allocation.id, at)
+    """Close its segment, and take what it cost from the tenant's balance, if it has one."""
+    closed = await store.close(tx, allocation.id, at)
+    if closed is not None:
+        cost = cost_micros(closed, at)
+        if await balances.debit(tx, allocation.id, cost, closed.currency):
+            await store.mark_debited(tx, closed, cost)
     events.emit(tx, "usage.ended", allocation.id, tenant_id=allocation.tenant_id, at=at.isoformat())
 
 

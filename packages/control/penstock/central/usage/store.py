@@ -6,6 +6,11 @@ from datetime import datetime
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import AllocationId, ProjectId, SkuId, TenantId
 
+COLUMNS = """
+    allocation_id, tenant_id, project_id, sku_id, k.name AS sku_name, gpus,
+    u.price_micros_per_gpu_hour, u.currency, lower(during) AS since, upper(during) AS to
+"""
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -41,8 +46,9 @@ async def add(tx: Tx, segment: Segment) -> None:
     )
 
 
-async def close(tx: Tx, id: AllocationId, at: datetime) -> None:
-    """End the open segment. One that would end before it began lasted no time at all."""
+async def close(tx: Tx, id: AllocationId, at: datetime) -> Segment | None:
+    """End the open segment; it, as it is now. One that would end before it began lasted no
+    time at all, and is gone."""
     await tx.execute(
         """
         DELETE FROM usage_segments
@@ -51,13 +57,27 @@ async def close(tx: Tx, id: AllocationId, at: datetime) -> None:
         id,
         at,
     )
-    await tx.execute(
-        """
-        UPDATE usage_segments SET during = tstzrange(lower(during), $2, '[)')
-        WHERE allocation_id = $1 AND upper_inf(during)
+    row = await tx.fetchrow(
+        f"""
+        UPDATE usage_segments u SET during = tstzrange(lower(during), $2, '[)')
+        FROM skus k WHERE k.id = u.sku_id AND allocation_id = $1 AND upper_inf(during)
+        RETURNING {COLUMNS}
         """,
         id,
         at,
+    )
+    return Segment(**dict(row)) if row else None
+
+
+async def mark_debited(tx: Tx, segment: Segment, micros: int) -> None:
+    await tx.execute(
+        """
+        UPDATE usage_segments SET debited_micros = $3
+        WHERE allocation_id = $1 AND lower(during) = $2
+        """,
+        segment.allocation_id,
+        segment.since,
+        micros,
     )
 
 
@@ -65,10 +85,8 @@ async def page(
     tx: Tx, *, allocation: str | None, project: str | None, after: str, limit: int
 ) -> list[Segment]:
     rows = await tx.fetch(
-        """
-        SELECT allocation_id, tenant_id, project_id, sku_id, k.name AS sku_name, gpus,
-            u.price_micros_per_gpu_hour, u.currency, lower(during) AS since, upper(during) AS to
-        FROM usage_segments u JOIN skus k ON k.id = u.sku_id
+        f"""
+        SELECT {COLUMNS} FROM usage_segments u JOIN skus k ON k.id = u.sku_id
         WHERE allocation_id > $3 AND ($1::text IS NULL OR allocation_id = $1)
             AND ($2::text IS NULL OR project_id = $2)
         ORDER BY allocation_id LIMIT $4

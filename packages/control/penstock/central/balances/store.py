@@ -1,0 +1,92 @@
+"""All SQL that touches the balances, credits and debits tables."""
+
+from collections.abc import Sequence
+
+from penstock.central.balances.model import Balance, Credit
+from penstock.kernel.db import Tx
+from penstock_contracts.ids import AllocationId, TenantId
+
+
+async def find(tx: Tx, tenant_ids: Sequence[TenantId]) -> list[Balance]:
+    """The balances of those tenants that have one, as of the transaction's time."""
+    rows = await tx.fetch(
+        """
+        SELECT b.tenant_id, b.currency, b.credited_micros - (
+                SELECT coalesce(sum(debited_micros), 0) FROM debits d
+                WHERE d.tenant_id = b.tenant_id) AS balance,
+            (SELECT coalesce(sum(cost_micros(
+                    lower(u.during), $2, u.gpus, u.price_micros_per_gpu_hour)), 0)
+                FROM usage_segments u
+                WHERE u.tenant_id = b.tenant_id AND upper_inf(u.during)) AS accrued,
+            (SELECT coalesce(sum(a.gpus * a.price_micros_per_gpu_hour), 0) FROM allocations a
+                WHERE a.tenant_id = b.tenant_id AND a.freed_at IS NULL AND a.node_id IS NOT NULL
+                AND (a.desired = 'active' OR a.observed = 'active')) AS burn
+        FROM balances b WHERE b.tenant_id = ANY($1)
+        """,
+        list(tenant_ids),
+        tx.now,
+    )
+    return [
+        Balance(
+            TenantId(row["tenant_id"]),
+            row["currency"],
+            int(row["balance"]),
+            int(row["accrued"]),
+            int(row["burn"]),
+        )
+        for row in rows
+    ]
+
+
+async def add_credit(tx: Tx, credit: Credit) -> None:
+    """Into the tenant's balance, which its first credit opens. The currency must be its own."""
+    await tx.execute(
+        """
+        INSERT INTO balances AS b (tenant_id, currency, credited_micros) VALUES ($1, $2, $3)
+        ON CONFLICT (tenant_id)
+        DO UPDATE SET credited_micros = b.credited_micros + excluded.credited_micros
+        """,
+        credit.tenant_id,
+        credit.currency,
+        credit.amount_micros,
+    )
+    await tx.execute(
+        """
+        INSERT INTO credits
+            (id, tenant_id, amount_micros, currency, reason, created_by, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        """,
+        credit.id,
+        credit.tenant_id,
+        credit.amount_micros,
+        credit.currency,
+        credit.reason,
+        credit.created_by,
+        credit.created_at,
+    )
+
+
+async def currencies_held(tx: Tx, tenant_id: TenantId) -> set[str]:
+    """The currencies of the tenant's leases that are not over."""
+    rows = await tx.fetch(
+        "SELECT DISTINCT currency FROM allocations WHERE tenant_id = $1 AND freed_at IS NULL",
+        tenant_id,
+    )
+    return {row["currency"] for row in rows}
+
+
+async def debit(tx: Tx, id: AllocationId, micros: int, currency: str) -> bool:
+    """Whether it was taken: only from a balance, and only in its currency."""
+    taken = await tx.execute(
+        """
+        INSERT INTO debits AS d (tenant_id, site_id, debited_micros)
+        SELECT b.tenant_id, a.site_id, $2 FROM allocations a JOIN balances b USING (tenant_id)
+        WHERE a.id = $1 AND b.currency = $3
+        ON CONFLICT (tenant_id, site_id)
+        DO UPDATE SET debited_micros = d.debited_micros + excluded.debited_micros
+        """,
+        id,
+        micros,
+        currency,
+    )
+    return taken > 0

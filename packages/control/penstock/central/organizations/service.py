@@ -1,0 +1,51 @@
+"""What may be done to an organization. The caller owns the transaction."""
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.organizations import founding, store
+from penstock.central.organizations.model import Organization
+from penstock.central.tenants import service as tenants
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Invalid, NotFound
+from penstock_contracts.ids import TenantId
+
+
+async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Organization:
+    owner = tenant or actor.tenant_id
+    if owner is None:
+        raise Invalid("tenant: say which tenant the organization is for; you belong to none")
+    owner = (await tenants.get(tx, actor, owner)).id
+    authorize(actor, "organization.create", Resource("organization", None, owner))
+    return await founding.found(tx, actor, owner, name)
+
+
+async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
+    """By id or by name."""
+    found = await store.find(tx, reference)
+    mine = [o for o in found if actor.tenant_id in (None, o.tenant_id)]
+    if len(mine) > 1:
+        raise Invalid(
+            f"organization: {reference!r} names organizations of several tenants; use the id"
+        )
+    if not mine:
+        raise NotFound("organization", reference)
+    authorize(actor, "organization.view", Resource("organization", mine[0].id, mine[0].tenant_id))
+    return mine[0]
+
+
+async def of_tenant(tx: Tx, tenant_id: TenantId, reference: str | None) -> Organization:
+    """The tenant's organization of that id or name; its default one if none is named."""
+    wanted = reference or founding.DEFAULT
+    for organization in await store.find(tx, wanted):
+        if organization.tenant_id == tenant_id:
+            return organization
+    raise Invalid(
+        f"organization: tenant {tenant_id} has no organization {wanted!r}",
+        code="unknown_organization",
+        suggestion="`penstock organization ls` lists those there are",
+    )
+
+
+async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Organization]:
+    authorize(actor, "organization.view", Resource("organization", None, actor.tenant_id))
+    return await store.page(tx, after, limit)

@@ -1,0 +1,45 @@
+"""Whether a tenant may hold more: its quotas at every level, then its balance."""
+
+from collections.abc import Sequence
+
+from penstock.central.balances.gate import Gate, Rate
+from penstock.central.placement.wants import Want
+from penstock.central.quotas.ledger import Demand, Ledger
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Problem
+
+
+class Gates:
+    """Loaded once for a batch, under the fleet's lock; what is placed must be taken."""
+
+    def __init__(self, ledger: Ledger, gate: Gate) -> None:
+        self._ledger = ledger
+        self._gate = gate
+
+    @classmethod
+    async def load(cls, tx: Tx, wanted: Sequence[Want]) -> "Gates":
+        ledger = await Ledger.load(tx, [demand(want) for want in wanted])
+        return cls(ledger, await Gate.load(tx, [rate(want) for want in wanted]))
+
+    def refuse(self, want: Want) -> Problem | None:
+        return self._ledger.refuse(demand(want)) or self._gate.refuse(rate(want))
+
+    def take(self, want: Want) -> None:
+        self._ledger.take(demand(want))
+        self._gate.take(rate(want))
+
+
+def demand(want: Want) -> Demand:
+    project = want.project
+    return Demand(
+        project.tenant_id,
+        project.organization_id,
+        project.id,
+        want.sku.family,
+        want.request.gpus,
+    )
+
+
+def rate(want: Want) -> Rate:
+    price = want.request.gpus * want.sku.price_micros_per_gpu_hour
+    return Rate(want.project.tenant_id, want.sku.currency, price)

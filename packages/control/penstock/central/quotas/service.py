@@ -1,0 +1,92 @@
+"""What may be done to quotas. The caller owns the transaction.
+
+Limits are checked and set under the fleet's lock, which placement and cleanup hold while
+they change what is held: so no limit is ever below what is used, nor above its parent's.
+"""
+
+from dataclasses import replace
+from typing import Literal
+
+from penstock.central import fleet
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.quotas import rules, store
+from penstock.central.quotas.model import TOTAL, Level, Limit, Line, Scope
+from penstock.central.skus import service as skus
+from penstock.kernel import audit, events, wakeups
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Invalid
+
+
+def resource(scope: Scope) -> Resource:
+    return Resource(scope.level, scope.id, scope.tenant_id)
+
+
+async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
+    authorize(actor, "quota.view", resource(scope))
+    return await store.lines(tx, scope)
+
+
+async def set_limit(tx: Tx, actor: Actor, scope: Scope, family: str, gpus_max: int) -> Line:
+    """Limit a family, or (TOTAL) all together."""
+    _authorize_change(actor, scope)
+    await _refuse_unknown(tx, family)
+    await fleet.lock(tx)
+    before = await _line(tx, scope, family)
+    others = await store.limits(tx, scope.tenant_id, family)
+    refused = rules.refusal(Limit(scope, gpus_max), family, before.gpus_used, others)
+    if refused is not None:
+        raise refused
+    if before.gpus_max != gpus_max:
+        await store.put(tx, scope, family, gpus_max)
+        _tell(tx, actor, scope, "set", before, gpus_max)
+    return replace(before, gpus_max=gpus_max)
+
+
+async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
+    """Afterwards there is no such limit; also if there was none."""
+    _authorize_change(actor, scope)
+    await fleet.lock(tx)
+    before = await _line(tx, scope, family)
+    if await store.remove(tx, scope, family):
+        _tell(tx, actor, scope, "remove", before, None)
+    return replace(before, gpus_max=None)
+
+
+def _authorize_change(actor: Actor, scope: Scope) -> None:
+    """A tenant divides among its parts what the platform granted it."""
+    action = "quota.grant" if scope.level is Level.TENANT else "quota.set"
+    authorize(actor, action, resource(scope))
+
+
+async def _refuse_unknown(tx: Tx, family: str) -> None:
+    if family != TOTAL and family not in await skus.families(tx):
+        raise Invalid(
+            f"family: no SKU has the GPU family {family!r}",
+            code="unknown_family",
+            suggestion="`penstock sku ls` lists what can be leased",
+        )
+
+
+async def _line(tx: Tx, scope: Scope, family: str) -> Line:
+    found = [line for line in await store.lines(tx, scope) if line.family == family]
+    return found[0] if found else Line(scope.level, scope.id, family, None, 0)
+
+
+def _tell(
+    tx: Tx,
+    actor: Actor,
+    scope: Scope,
+    verb: Literal["set", "remove"],
+    before: Line,
+    now: int | None,
+) -> None:
+    audit.record(
+        tx, actor, f"quota.{verb}", scope.id, tenant_id=scope.tenant_id,
+        family=before.family, gpus_max=now, before=before.gpus_max,
+    )  # fmt: skip
+    events.emit(
+        tx, "quota.set" if verb == "set" else "quota.removed", scope.id, tenant_id=scope.tenant_id,
+        family=before.family, gpus_max=now, before=before.gpus_max,
+    )  # fmt: skip
+    wakeups.notify(tx, fleet.ROOM)  # what did not fit may fit now

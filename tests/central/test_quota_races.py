@@ -1,0 +1,211 @@
+"""Quotas while many lease at once, on two replicas: checked at every single commit."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass
+
+import asyncpg
+import pytest
+
+from penstock.central.balances import service as balances
+from penstock.central.organizations import service as organizations
+from penstock.central.placement.commit import Committer
+from penstock.central.placement.queue import Queue
+from penstock.central.projects import service as projects
+from penstock.central.quotas import scopes
+from penstock.central.quotas import service as quotas
+from penstock.central.quotas.model import TOTAL
+from penstock.kernel import db, invariants
+from penstock.kernel.actor import SYSTEM, Actor
+from penstock.kernel.db import Database
+from penstock.kernel.errors import Conflict, Problem
+
+from . import fleet_stage
+from .fleet_stage import Stage
+
+pytestmark = pytest.mark.anyio
+
+# Installed by the owner: before each commit that changed what is held or a limit, count the
+# lines that are exceeded and the projects whose count is not the truth.
+WATCH = """
+CREATE TABLE commits (exceeded bigint, untrue bigint);
+CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
+    INSERT INTO commits SELECT (SELECT count(*) FROM invariant_quota_exceeded),
+        (SELECT count(*) FROM invariant_gpus_held_out_of_step);
+    RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER watch AFTER INSERT OR UPDATE ON gpus_held
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION watch();
+CREATE CONSTRAINT TRIGGER watch AFTER INSERT OR UPDATE ON quotas
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION watch();
+"""
+PROJECTS = {"main": "default", "second": "default", "third": "research"}
+EACH = 16  # leases that are asked for in each project, of one GPU
+# Where the limit is, how high, and how many leases there can then be in all.
+LIMITS: list[tuple[dict[str, str], int, int]] = [
+    ({"tenant": "acme"}, 13, 13),
+    ({"organization": "default"}, 9, 9 + EACH),
+    ({"project": "main"}, 5, 5 + 2 * EACH),
+]
+
+
+@dataclass
+class Race:
+    stage: Stage
+    replicas: list[Queue]
+    owner: asyncpg.Connection
+
+    async def lease(self, project: str, gpus: int = 1) -> str | None:
+        """The lease's id; None if a quota or the balance forbids it."""
+        replica = random.choice(self.replicas)
+        try:
+            return (await replica.submit(self.stage.ask(gpus, project=project))).allocation.id
+        except Problem as refusal:
+            if refusal.code not in ("quota_exceeded", "balance_too_low"):
+                raise
+            return None
+
+    async def lease_all(self) -> list[str]:
+        asked = [self.lease(project) for project in PROJECTS for _ in range(EACH)]
+        random.shuffle(asked)
+        return [id for id in await asyncio.gather(*asked) if id is not None]
+
+    async def limit(self, gpus_max: int, family: str, **which: str) -> None:
+        """As those who may: the platform for a tenant, its admin behind the wall for the rest."""
+        admin = Actor("key", "key_2", "admin", self.stage.tenant_id)
+        if "tenant" in which:
+            which = {"tenant": self.stage.tenant_id}
+        actor = SYSTEM if "tenant" in which else admin
+        async with self.stage.database.transaction(tenant=actor.tenant_id) as tx:
+            scope = await scopes.find(tx, actor, **which)
+            await quotas.set_limit(tx, actor, scope, family, gpus_max)
+
+    async def limit_if_possible(self, rng: random.Random) -> bool:
+        which = rng.choice([which for which, _, _ in LIMITS])
+        try:
+            await self.limit(rng.randint(0, 24), rng.choice((TOTAL, "h100")), **which)
+        except Conflict as refusal:
+            if not refusal.code.startswith("quota_"):
+                raise
+            return False
+        return True
+
+    async def check(self) -> int:
+        """How many commits were watched; nothing may have been wrong at any."""
+        seen = await self.owner.fetchrow(
+            "SELECT count(*) AS n, sum(exceeded) AS exceeded, sum(untrue) AS untrue FROM commits"
+        )
+        assert seen is not None
+        assert (seen["exceeded"], seen["untrue"]) == (0, 0)
+        async with self.stage.database.transaction() as tx:
+            broken = {i.name: i.violations for i in await invariants.check(tx) if i.violations}
+        assert broken == {}
+        return seen["n"]
+
+    async def held(self) -> int:
+        held: int = await self.owner.fetchval("SELECT coalesce(sum(gpus), 0)::int FROM gpus_held")
+        return held
+
+
+@pytest.fixture
+async def race(central_url: str) -> AsyncGenerator[Race, None]:
+    one, other = await db.connect(central_url, "central"), await db.connect(central_url, "central")
+    stage = await fleet_stage.build(one, nodes=10)  # room for all that is ever asked for
+    await furnish(one, stage)
+    owner = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    await owner.execute(WATCH)
+    replicas = [Queue(Committer(database).commit) for database in (one, other)]
+    running = [asyncio.create_task(replica.run()) for replica in replicas]
+    yield Race(stage, replicas, owner)
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    await owner.close()
+    await one.close()
+    await other.close()
+
+
+async def furnish(database: Database, stage: Stage) -> None:
+    async with database.transaction() as tx:
+        await organizations.create(tx, SYSTEM, name="research", tenant=stage.tenant_id)
+        for name, organization in PROJECTS.items():
+            if name != "main":
+                await projects.create(
+                    tx, SYSTEM, name=name, tenant=stage.tenant_id, organization=organization
+                )
+
+
+@pytest.mark.parametrize("family", [TOTAL, "h100"])
+@pytest.mark.parametrize(("which", "gpus_max", "in_all"), LIMITS)
+async def test_exactly_as_many_are_admitted_as_fit_and_what_is_given_back_is_admitted_again(
+    race: Race, which: dict[str, str], gpus_max: int, in_all: int, family: str
+) -> None:
+    await race.limit(gpus_max, family, **which)
+    async with asyncio.timeout(60):
+        held = await race.lease_all()
+        assert len(held) == in_all == await race.held()
+        for id in held[:6]:
+            await race.stage.give_back(id)
+        assert await race.held() == in_all - 6
+        again = await race.lease_all()
+    assert len(again) >= 6
+    limited: int = await race.owner.fetchval(
+        "SELECT gpus_used FROM quota_lines WHERE gpus_max = $1", gpus_max
+    )
+    assert limited == gpus_max
+    assert await race.check() > 10
+
+
+async def test_no_more_are_admitted_than_the_balance_covers_for_an_hour(race: Race) -> None:
+    async with race.stage.database.transaction() as tx:  # an hour of one GPU costs 1
+        await balances.credit(
+            tx, SYSTEM, race.stage.tenant_id, amount_micros=11, currency="USD", reason="paid"
+        )
+    async with asyncio.timeout(60):
+        held = await race.lease_all()
+        assert len(held) == 11 == await race.held()
+        for id in held[:4]:
+            await race.stage.give_back(id)
+        assert len(await race.lease_all()) == 4
+    await race.check()
+
+
+async def test_limits_that_change_while_many_lease_and_release_are_never_exceeded(
+    race: Race,
+) -> None:
+    """Whoever changes a limit and whoever leases take turns, whichever replica they are at."""
+    over = asyncio.Event()
+    changes = refused = leased = 0
+
+    async def change(number: int) -> None:
+        nonlocal changes, refused
+        rng = random.Random(number)
+        while not over.is_set():
+            changed = await race.limit_if_possible(rng)
+            changes += changed
+            refused += not changed
+
+    async def client(number: int) -> None:
+        nonlocal leased
+        rng = random.Random(100 + number)
+        held: list[str] = []
+        for _ in range(25):
+            id = await race.lease(rng.choice(list(PROJECTS)), rng.randint(1, 3))
+            if id is not None:
+                leased += 1
+                held.append(id)
+            if held and rng.random() < 0.6:
+                await race.stage.give_back(held.pop(rng.randrange(len(held))))
+        for id in held:
+            await race.stage.give_back(id)
+
+    async def all_clients(work: Callable[[int], Awaitable[None]]) -> None:
+        await asyncio.gather(*(work(number) for number in range(6)))
+        over.set()
+
+    async with asyncio.timeout(90):
+        await asyncio.gather(all_clients(client), change(1), change(2))
+    assert min(changes, refused, leased) > 10, (changes, refused, leased)
+    assert await race.check() > leased
+    assert await race.held() == 0, "all was given back"
