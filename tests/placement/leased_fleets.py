@@ -13,7 +13,7 @@ TENANTS = ("tenant_a", "tenant_b")
 
 @dataclass
 class Leased:
-    """Nodes, what runs on them, and who holds which slot: `stuck` is what no lease explains."""
+    """Nodes, what runs on them, and who holds which slot."""
 
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])
     leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
@@ -29,9 +29,8 @@ class Leased:
     def apply(self, move: Move, fleet: Fleet) -> None:
         """Take the new slots as the solver does, then free the old ones, as a proof would."""
         was = self.leases[move.lease.id]
-        goal, fences = self.nodes[move.to_node_id], {}
-        for slot in goal.gpus:
-            fences[slot.id] = slot.fence
+        goal = self.nodes[move.to_node_id]
+        fences = {slot.id: slot.fence for slot in goal.gpus}
         taken = tuple(Taken(id, fences[id] + 1) for id in move.to_slot_ids)
         part = Part(goal.id, taken)
         fleet.take(Plan(goal.site_id, (part,), (), {}))

@@ -28,10 +28,9 @@ def planned(made: Leased, target: Target, site: str = "site_a") -> MovePlan:
     return defrag.plan(yards.survey(family, site, made.leases.values()), target)
 
 
-def room(fleet: Fleet, target: Target, **overlay: str) -> int:
-    asked = Request("h100", target.shape, target.gpus, "site_a", **overlay)
-    count = availability.count if overlay else availability.count_all
-    return count(asked, fleet).get("site_a", 0)
+def room(fleet: Fleet, target: Target) -> int:
+    asked = Request("h100", target.shape, target.gpus, "site_a")
+    return availability.count_all(asked, fleet).get("site_a", 0)
 
 
 def after(made: Leased, plan: MovePlan) -> Leased:

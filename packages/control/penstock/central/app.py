@@ -11,10 +11,14 @@ from fastapi import FastAPI
 from penstock.central import doors, standing
 from penstock.central.access import keys
 from penstock.central.allocations import api as allocations
+from penstock.central.availability import api as availability
+from penstock.central.defragmentation import api as defragmentation
+from penstock.central.defragmentation.planner import Planner
 from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
+from penstock.central.placement.reading import Reading
 from penstock.central.projects import api as projects
 from penstock.central.settings import CentralSettings
 from penstock.central.sites import api as sites
@@ -33,7 +37,8 @@ from penstock_contracts import VERSION
 
 ROUTERS = (
     tenants.router, projects.router, skus.router, sites.router, nodes.router, slots.router,
-    allocations.asking, allocations.router, usage.router, doors.router, standing.router,
+    allocations.asking, allocations.router, availability.router, defragmentation.router,
+    usage.router, doors.router, standing.router,
 )  # fmt: skip
 
 
@@ -69,6 +74,8 @@ async def serve(settings: CentralSettings) -> None:
     web.install(app, database=database, authenticate=partial(keys.authenticate, database))
     app.state.wakeups = wakeups
     app.state.placement = queue
+    app.state.fleet = Reading()
+    app.state.planner = Planner(database, app.state.fleet)
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root.der)
     checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
     app.router.routes.extend(ops.routes(checks))

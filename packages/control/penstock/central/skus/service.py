@@ -40,3 +40,9 @@ async def find(tx: Tx, references: list[str]) -> list[Sku]:
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Sku]:
     authorize(actor, "sku.view", Resource("sku"))
     return await store.page(tx, after, limit)
+
+
+async def every(tx: Tx, actor: Actor) -> list[Sku]:
+    """The whole catalog, by name."""
+    authorize(actor, "sku.view", Resource("sku"))
+    return await store.every(tx)
