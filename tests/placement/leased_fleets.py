@@ -52,6 +52,16 @@ def node(
     return Node(id, site, "h100", "", Slot(f"{id}_c", 0, 0, 0, True, True), slots)
 
 
+def lease(made: Leased, node_id: str, sizes: tuple[int, ...]) -> None:
+    """Leases of these sizes on the first free GPUs of the node."""
+    for size in sizes:
+        here = made.nodes[node_id]
+        mine = tuple(slot.id for slot in here.usable_gpus[:size])
+        made.give(here, mine, free=False)
+        id, request = f"alloc_{len(made.leases)}", Request("h100", Shape.GPU_SLICE, size)
+        made.leases[id] = Lease(id, TENANTS[0], node_id, mine, request)
+
+
 @st.composite
 def leased(draw: st.DrawFn, nodes_max: int = 6, plain: bool = False) -> Leased:
     """With `plain`, nodes that differ only in what runs on them."""
