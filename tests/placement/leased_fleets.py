@@ -111,5 +111,7 @@ def _fill(draw: st.DrawFn, made: Leased, fresh: Node, plain: bool) -> None:
             tenant = draw(st.sampled_from(TENANTS))
             request = Request("h100", Shape.GPU_SLICE, size, tenant=tenant)
             if not plain and draw(st.integers(0, 9)) == 0:
-                request = replace(request, apart_from=("node_00000",), residency=("eu",))
+                request = replace(request, apart_from=("node_00000",))
+            if not plain and draw(st.integers(0, 9)) == 0:
+                request = replace(request, residency=("eu",))
             made.leases[id] = Lease(id, tenant, fresh.id, mine, request)

@@ -75,3 +75,22 @@ def test_a_site_is_named_if_it_may_be_used_and_only_then() -> None:
     assert availability.count(asked, fleet) == {"full": 0, "mine": 1}
     assert availability.count_all(asked, fleet) == {"full": 0, "mine": 1, "theirs": 1}
     assert availability.count(replace(asked, family="l40s"), fleet) == {}
+
+
+def test_nodes_to_stay_apart_from_do_not_count() -> None:
+    nodes = [node(f"n{n}", "a") for n in range(3)]
+    for shape, gpus, each in ((Shape.GPU_SLICE, 2, 2), (Shape.BAREMETAL, 4, 1)):
+        asked = Request("h100", shape, gpus, apart_from=("n1", "nowhere"))
+        assert availability.count(asked, Fleet(nodes)) == takes(asked, nodes) == {"a": 2 * each}
+
+
+def test_what_can_never_be_is_available_never() -> None:
+    nodes = [node(f"n{n}", "a") for n in range(3)]
+    for asked in (
+        Request("h100", Shape.GPU_SLICE, 2, nodes=2),
+        Request("h100", Shape.GPU_SLICE, 0),
+        Request("h100", Shape.GPU_SLICE, 5),
+        Request("h100", Shape.BAREMETAL, 3),
+    ):
+        assert availability.count(asked, Fleet(nodes)) == {"a": 0}
+        assert takes(asked, nodes) == {}
