@@ -75,10 +75,19 @@ def tell(made: DefragmentationPlan) -> None:
         f"costs    {made['cost_gpu_minutes']} GPU-minutes, "
         f"{made['disruption_gpu_minutes']} of them stopped\n"
     )
-    screen.table(MOVES, [{"order": n, **move} for n, move in enumerate(made["moves"], 1)])
+    screen.table(MOVES, rows(made))
     screen.line("")
     screen.table(GAINS, changed(made["gains"]))
     screen.note("\nthis is a plan: nothing was moved, and nothing will move by itself")
+
+
+def rows(made: DefragmentationPlan) -> list[Row]:
+    """The moves in their order, with names for the nodes that they open."""
+    names = {move["from_node"]: move["from_name"] for move in made["moves"]}
+    return [
+        {"order": n, **move, "opens": names.get(move["opens"]) or move["opens"]}
+        for n, move in enumerate(made["moves"], 1)
+    ]
 
 
 def changed(gains: Sequence[Gain]) -> list[Gain]:
