@@ -288,6 +288,29 @@ CASES: dict[str, Bad] = {
     "a page of all": get(422, "invalid", "/v1/allocations?limit=501"),
     "a page of many": get(422, "invalid", "/v1/allocations?limit=ten"),
     "waiting, which is not offered yet": lease(422, "invalid", queue=True),
+    "availability of an unknown SKU": get(422, "unknown_sku", "/v1/availability?sku=h900"),
+    "availability at an unknown site": get(422, "unknown_site", "/v1/availability?site=nowhere"),
+    **{
+        f"availability with {query!r}": get(422, "invalid", f"/v1/availability?{query}")
+        for query in ("sku=", "sku=%00", "site=%00", "site=A%20B", "sku=" + "a" * 65, "gpus=1")
+    },
+    **{
+        f"a plan with {query!r}": get(422, code, f"/v1/defragmentation?{query}", caller="platform")
+        for query, code in (
+            ("", "invalid"), ("family=h100", "invalid"), ("site=site-a", "invalid"),
+            ("family=h100&site=site-a&gpus=0", "invalid"),
+            ("family=h100&site=site-a&gpus=65", "invalid"),
+            ("family=h100&site=site-a&gpus=two", "invalid"),
+            ("family=h100&site=site-a&move=now", "invalid"),
+            ("family=h100%00&site=site-a", "invalid"),
+            ("family=h100&site=site-a&gpus=9", "impossible_count"),
+            ("family=h900&site=site-a", "unknown_family"),
+            ("family=h100&site=nowhere", "unknown_site"),
+        )
+    },
+    "a plan to be carried out": Bad(
+        405, "method_not_allowed", "POST", "/v1/defragmentation", caller="platform"
+    ),
     "status as a banana": get(422, "invalid", "/v1/allocations?status=banana"),
     "an event id that is none": get(422, "invalid", "/v1/events", Last_Event_ID="x"),
     "a negative event id": get(422, "invalid", "/v1/events", Last_Event_ID="-1"),

@@ -99,6 +99,8 @@ TABLE: dict[str, Row] = {
     "GET /v1/allocations/{allocation}/receipt": Row(OWN),
     "GET /v1/allocations/{allocation}/receipt/replay": Row(OWN),
     "POST /v1/allocations/{allocation}/release": Row((401, 404, 403, 202, 202, 202)),
+    "GET /v1/availability": Row(LIST),
+    "GET /v1/defragmentation": Row(PLATFORM_LIST, query="?family=h100&site={site}"),
     "GET /v1/usage": Row(LIST),
     "GET /v1/events": Row(LIST),
     "GET /v1/invariants": Row(PLATFORM_LIST),
@@ -126,7 +128,7 @@ class Stage:
     stranger: Tenant
     ids: dict[str, str]
 
-    async def ask(self, role: str, operation: str, body: Json | None, query: str = "") -> int:
+    async def ask(self, role: str, operation: str, row: Row) -> int:
         api = {
             "nobody": self.central.caller(None),
             "stranger": self.stranger.admin,
@@ -134,8 +136,8 @@ class Stage:
             **self.tenant.apis,
         }[role]
         method, _, path = operation.partition(" ")
-        filled = {key: self._fill(value, role) for key, value in (body or {}).items()} or None
-        url = (path + query).format(**self.ids)
+        filled = {key: self._fill(value, role) for key, value in (row.body or {}).items()} or None
+        url = (path + row.query).format(**self.ids)
         headers = api.headers
         async with api.client.stream(method, url, json=filled, headers=headers) as response:
             return response.status_code  # the events' stream has no end, so it is not read
@@ -201,7 +203,7 @@ async def ask_all(stage: Stage, operation: str, row: Row) -> None:
     before = await stage.central.value("SELECT count(*) FROM audit_entries")
     changes = 0
     for role, expected in zip(ROLES, row.expected, strict=True):
-        assert await stage.ask(role, operation, row.body, row.query) == expected, role
+        assert await stage.ask(role, operation, row) == expected, role
         if expected in (401, 403, 404, 409):
             now = await stage.central.value("SELECT count(*) FROM audit_entries")
             assert now == before + changes, f"{role} was refused, and yet something changed"

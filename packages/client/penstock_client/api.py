@@ -20,6 +20,7 @@ from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
 from penstock_client.resources.quotas import Quotas
+from penstock_client.resources.room import Availabilities, Defragmentation
 from penstock_client.resources.tenancy import Organizations, Projects, Tenants
 from penstock_client.views import Invariant, Me, Page
 
@@ -36,6 +37,8 @@ class Client:
         self.nodes = Nodes(self.transport)
         self.slots = Slots(self.transport)
         self.allocations = Allocations(self.transport)
+        self.availability = Availabilities(self.transport)
+        self.defragmentation = Defragmentation(self.transport)
         self.usage = Usages(self.transport)
         self.events = Events(self.transport)
 

@@ -12,6 +12,7 @@ from penstock_client import VERSION, completion, errors, processes
 NOUNS: Final = {
     "allocation": "GPUs, from asking for them to giving them back.",
     "sku": "What can be allocated, in which sizes, at what price.",
+    "availability": "How much of each SKU fits now, and where.",
     "usage": "Which GPUs were used, for how long, at what cost.",
     "events": "What happened, in order, and what happens now.",
     "tenant": "Who uses the platform, their keys and their money.",
@@ -21,6 +22,7 @@ NOUNS: Final = {
     "site": "The places where the GPUs are.",
     "node": "The machines at the sites.",
     "slot": "A GPU with its disk, fabric device, CPUs and memory.",
+    "defragmentation": "Moves that would open whole nodes or larger slices.",
     "invariants": "What must always hold, with any violations.",
     "context": "The APIs you use, and which one commands talk to.",
 }
@@ -98,9 +100,9 @@ def overview() -> str:
     """Written from the tables above, so that --help imports nothing."""
     lines = ["Usage: penstock COMMAND …", "", "One management plane for GPU compute.", ""]
     lines += ["Things you can see and change (penstock NOUN --help lists the verbs):"]
-    lines += [f"  {name:<12} {summary}" for name, summary in NOUNS.items()]
+    lines += [f"  {name:<15} {summary}" for name, summary in NOUNS.items()]
     lines += ["", "Processes:"]
-    lines += [f"  {name:<12} {summary}" for name, summary in processes.SUMMARIES.items()]
+    lines += [f"  {name:<15} {summary}" for name, summary in processes.SUMMARIES.items()]
     lines += ["", "Shell completion: penstock completion bash|zsh|fish"]
     lines += ["Every command takes --json, --curl (show the call, do nothing) and --context."]
     lines += [f"Exit codes: {EXIT_CODES}.", ""]

@@ -11,12 +11,16 @@ from fastapi import FastAPI
 from penstock.central import doors, standing
 from penstock.central.access import keys
 from penstock.central.allocations import api as allocations
+from penstock.central.availability import api as availability
 from penstock.central.balances import api as balances
+from penstock.central.defragmentation import api as defragmentation
+from penstock.central.defragmentation.planner import Planner
 from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
 from penstock.central.organizations import api as organizations
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
+from penstock.central.placement.reading import Reading
 from penstock.central.policies import api as policies
 from penstock.central.projects import api as projects
 from penstock.central.quotas import api as quotas
@@ -38,7 +42,8 @@ from penstock_contracts import VERSION
 ROUTERS = (  # tried in this order: the busiest first
     allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
     projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
-    slots.router, usage.router, doors.router, standing.router,
+    slots.router, usage.router, availability.router, defragmentation.router,
+    doors.router, standing.router,
 )  # fmt: skip
 
 
@@ -74,6 +79,8 @@ async def serve(settings: CentralSettings) -> None:
     web.install(app, database=database, authenticate=keys.Holders(database).authenticate)
     app.state.wakeups = wakeups
     app.state.placement = queue
+    app.state.fleet = Reading()
+    app.state.planner = Planner(database, app.state.fleet)
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root.der)
     checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
     app.router.routes.extend(ops.routes(checks))

@@ -37,11 +37,22 @@ class Layout:
     def choose(self, free: int, gpus: int) -> int:
         """The GPUs on the fewest NUMA nodes, the tightest of them, each with its own device."""
         key = (free, gpus)
-        if key not in self._chosen:
+        found = self._chosen.get(key)
+        if found is None:
             if len(self._chosen) >= MEMO_MAX:
                 self._chosen.clear()
-            self._chosen[key] = self._choose(free, gpus)
-        return self._chosen[key]
+            # Returned as it was found: another thread may clear the memo meanwhile.
+            found = self._chosen[key] = self._choose(free, gpus)
+        return found
+
+    @property
+    def on_fabric(self) -> bool:
+        """Every GPU has a fabric device."""
+        every = (1 << self.gpus) - 1
+        served = 0
+        for device in self._devices:
+            served |= device
+        return served == every
 
     def _choose(self, free: int, gpus: int) -> int:
         numas = [numa for numa in self._numa if numa & free]

@@ -132,6 +132,38 @@ async def page(
     return [_allocation(row) for row in rows]
 
 
+async def running_slices(
+    tx: Tx, families: Sequence[str], site_ids: Sequence[str]
+) -> list[asyncpg.Record]:
+    """Slices that run, each with its slots and the request that it was placed for."""
+    return await tx.fetch(
+        """
+        SELECT a.id, a.tenant_id, a.node_id, held.slot_ids, r.receipt -> 'request' AS request
+        FROM allocations a
+        JOIN fleet_changes r ON r.allocation_id = a.id AND r.kind = 'claim'
+        JOIN (SELECT allocation_id, array_agg(slot_id ORDER BY slot_id) AS slot_ids
+            FROM claims WHERE freed_at IS NULL GROUP BY allocation_id) AS held
+            ON held.allocation_id = a.id
+        WHERE a.freed_at IS NULL AND a.shape = 'gpu_slice' AND a.desired = 'active'
+            AND a.observed = 'active' AND a.family = ANY($1) AND a.site_id = ANY($2)
+        """,
+        list(families),
+        list(site_ids),
+    )
+
+
+async def running_stamp(tx: Tx) -> tuple[object, ...]:
+    """Differs whenever a slice began to run or no longer does."""
+    row = await tx.fetchrow(
+        """
+        SELECT count(*), max(desired_at), max(observed_at) FROM allocations
+        WHERE freed_at IS NULL AND shape = 'gpu_slice' AND desired = 'active'
+            AND observed = 'active'
+        """
+    )
+    return tuple(row) if row else ()
+
+
 async def desire(tx: Tx, id: AllocationId, desired: Desired, revision: int) -> None:
     await tx.execute(
         "UPDATE allocations SET desired = $2, desired_at = $3, revision = $4 WHERE id = $1",

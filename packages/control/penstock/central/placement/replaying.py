@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 
 from penstock.central import fleet
-from penstock.central.placement import answers
+from penstock.central.placement import answers, leases
 from penstock.central.placement.snapshot import see
 from penstock.kernel.db import Tx
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Plan, Request, Shape, Strategy
+from penstock.placement.model import Fleet, Plan
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ async def replay(tx: Tx, receipt: Mapping[str, Any]) -> Replay:
     """A receipt is JSON of our own making: its fields are what `answers.receipt` wrote."""
     if receipt["policy"] != solver.POLICY:
         return Replay(False, ["policy"], None)
-    request = request_of(receipt["request"])
+    request = leases.request_of(receipt["request"])
     revision: int = receipt["fleet_revision"]
     past = await fleet_at(tx, revision, request.family)
     plan = solver.solve(request, past)
@@ -55,14 +55,3 @@ async def fleet_at(tx: Tx, revision: int, family: str) -> Fleet:
             happened = past.hold if change.kind == "claim" else past.free
             happened(change.node_id, change.slot_ids)
     return past
-
-
-def request_of(written: Mapping[str, Any]) -> Request:
-    """The request that a receipt holds."""
-    values: dict[str, Any] = dict(written)
-    for name in ("sites", "families_allowed", "residency", "apart_from"):
-        if values[name] is not None:
-            values[name] = tuple(values[name])
-    values["shape"] = Shape(values["shape"])
-    values["strategy"] = Strategy(values["strategy"])
-    return Request(**values)

@@ -59,6 +59,11 @@ async def get(tx: Tx, actor: Actor, reference: str) -> Site:
     return await store.get(tx, reference)
 
 
+async def names(tx: Tx) -> dict[SiteId, str]:
+    """By id, for answers that name only sites which their reader may know."""
+    return await store.names(tx)
+
+
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Site]:
     authorize(actor, "site.view", Resource("site"))
     return await store.page(tx, after, limit)

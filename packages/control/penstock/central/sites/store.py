@@ -58,6 +58,11 @@ async def page(tx: Tx, after: str, limit: int) -> list[Site]:
     return [_site(row) for row in rows]
 
 
+async def names(tx: Tx) -> dict[SiteId, str]:
+    rows = await tx.fetch("SELECT id, name FROM sites")
+    return {SiteId(row["id"]): row["name"] for row in rows}
+
+
 async def set_key(tx: Tx, id: SiteId, public_key: bytes) -> None:
     try:
         await tx.execute("UPDATE sites SET public_key = $2 WHERE id = $1", id, public_key)

@@ -45,3 +45,9 @@ async def families(tx: Tx) -> set[str]:
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Sku]:
     authorize(actor, "sku.view", Resource("sku"))
     return await store.page(tx, after, limit)
+
+
+async def every(tx: Tx, actor: Actor) -> list[Sku]:
+    """The whole catalog, by name."""
+    authorize(actor, "sku.view", Resource("sku"))
+    return await store.every(tx)

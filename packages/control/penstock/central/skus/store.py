@@ -60,3 +60,7 @@ async def page(tx: Tx, after: str, limit: int) -> list[Sku]:
         f"SELECT {COLUMNS} FROM skus WHERE id > $1 ORDER BY id LIMIT $2", after, limit
     )
     return [_sku(row) for row in rows]
+
+
+async def every(tx: Tx) -> list[Sku]:
+    return [_sku(row) for row in await tx.fetch(f"SELECT {COLUMNS} FROM skus ORDER BY name")]

@@ -1,0 +1,19 @@
+"""What of the fleet a tenant may use: the policy that is laid over all that it asks for."""
+
+from penstock.central.policies import service as policies
+from penstock.kernel.db import Tx
+from penstock.placement.requests import Overlay
+from penstock_contracts.ids import TenantId
+
+
+async def of(tx: Tx, tenant_id: TenantId) -> Overlay:
+    """The same overlay that its leases are placed under."""
+    policy = (await policies.find(tx, [tenant_id]))[tenant_id]
+    return Overlay(
+        tenant=tenant_id,
+        sites=policy.sites,
+        families_allowed=policy.families,
+        residency=policy.residency,
+        price_micros_max=policy.price_micros_max,
+        strategy=policy.strategy,
+    )
