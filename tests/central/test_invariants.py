@@ -24,6 +24,8 @@ BROKEN: dict[str, str] = {
     "claims_of_wrong_size": "UPDATE allocations SET gpus = 3",
     "freed_out_of_step": "UPDATE allocations SET freed_at = now()",
     "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
+    "unplaced_holds_something": "ALTER TABLE allocations DROP CONSTRAINT placed_or_waits; "
+    "UPDATE allocations SET placed_at = NULL, node_id = NULL, site_id = NULL",
 }
 
 

@@ -99,6 +99,8 @@ FORBIDDEN: dict[str, str] = {
     "raise a fence": "UPDATE claims SET fence = fence + 1",
     "pretend to be active": "UPDATE allocations SET observed = 'active'",
     "lower a price": "UPDATE allocations SET price_micros_per_gpu_hour = 0",
+    "jump the queue": "UPDATE allocations SET priority = 100",
+    "place its own lease": "UPDATE allocations SET placed_at = now()",
     "raise a limit": "UPDATE tenants SET gpu_limit = NULL",
     "make a tenant": "INSERT INTO tenants (id, name, created_at) VALUES ('t', 't', now())",
     "take a lease over": "UPDATE allocations SET tenant_id = current_tenant()",

@@ -90,10 +90,10 @@ def test_a_head_is_placed_as_soon_as_its_nodes_would_have_room_without_backfill(
     nodes = list(world.nodes)
     world.add(*data.draw(waitings()))
     decided = world.round()
-    heads = [s for s in decided.staying if s.kept]
-    if not heads:
+    head = _head(decided)
+    if head is None:
         return
-    head, kept = heads[0].waiting, world.waiting[heads[0].waiting.id].kept
+    kept = world.waiting[head.id].kept
     alone = _without_those_behind(world, head, nodes)
     before = sorted(world.leases.keys() & alone.leases.keys())
     for step, id in enumerate(data.draw(st.permutations(before))):
@@ -113,6 +113,13 @@ def test_a_head_is_placed_as_soon_as_its_nodes_would_have_room_without_backfill(
         if head.id in world.started:
             return
         assert world.waiting[head.id].kept == kept
+
+
+def _head(decided: Round) -> Waiting | None:
+    """The first in line. Were all leases over it would fit, so there are nodes to be kept."""
+    line = _in_line(decided)
+    assert not line or line[0].kept
+    return line[0].waiting if line else None
 
 
 def _without_those_behind(world: World, head: Waiting, nodes: list[Node]) -> World:
@@ -138,10 +145,9 @@ def test_if_all_ends_are_certain_a_head_starts_no_later_than_without_backfill(
     world.certain = True
     world.add(*waiting)
     decided = world.round()
-    heads = [s for s in decided.staying if s.kept]
-    if not heads:
+    head = _head(decided)
+    if head is None:
         return
-    head = heads[0].waiting
     alone = _without_those_behind(world, head, list(world.nodes))
     alone.certain = True
     alone.add(head)

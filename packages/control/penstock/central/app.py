@@ -13,6 +13,7 @@ from penstock.central.access import keys
 from penstock.central.allocations import api as allocations
 from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
+from penstock.central.placement import nudges
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.projects import api as projects
@@ -80,6 +81,7 @@ async def serve(settings: CentralSettings) -> None:
         stack.push_async_callback(database.close)
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
+        group.create_task(nudges.run(database, wakeups, queue.decide))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

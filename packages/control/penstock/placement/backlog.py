@@ -120,6 +120,9 @@ class _Deciding:
         self._fleet.take(placement.plan)
         self._holdings.add(placement.waiting.tenant, placement.waiting.gpus)
         self._limits.take(placement.waiting)
+        lease = placement.waiting.lease(placement.plan)
+        if lease.ends_at is not None:
+            self._leases = (*self._leases, lease)
         self.placed.append(placement)
 
     def _stay(self, waiting: Waiting, refusal: Refusal) -> Staying:

@@ -15,8 +15,8 @@ from penstock.placement.waiting import Holdings, Lease, Staying, Waiting, Why, e
 
 INSTANTS_MAX: Final = 64
 FORESEEN_MAX: Final = 64  # of those that wait; whoever is further back has no time yet
-TRIES_MAX: Final = 64
-NEAR_MAX: Final = 16
+TRIES_MAX: Final = 32
+NEAR_MAX: Final = 8
 _FAR: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -55,9 +55,12 @@ def waiting_for(request: Request, fleet: Fleet, leases: Iterable[Lease]) -> tupl
     One that is enough by itself, if there is one, the soonest to end first; else all that
     stand in the way on one node; else the fewest that were found of all.
     """
+    near = set(near_nodes([request], fleet))
     given = sorted(leases, key=_soonest)
-    singles = ((lease,) for lease in given[:TRIES_MAX])
-    for together in (*singles, *_by_node(given)[:TRIES_MAX], tuple(given)):
+    close = [each for each in given if any(part.node_id in near for part in each.parts)]
+    known = [each for each in given if each.ends_at is not None]
+    singles = ((lease,) for lease in dict.fromkeys((*known[:TRIES_MAX], *close[:TRIES_MAX])))
+    for together in (*singles, *_by_node(close), tuple(close), tuple(known)):
         if together and _fits(request, fleet, together):
             return _needed(request, fleet, together)
     return ()
@@ -124,7 +127,7 @@ def _as_it_will_wait(staying: Staying) -> Waiting:
     waiting = staying.waiting
     return Waiting(
         waiting.id, waiting.tenant, waiting.priority, waiting.queued_at, waiting.request,
-        kept=staying.kept.nodes if staying.kept else (),
+        kept=staying.kept.nodes if staying.kept else (), ends_at=waiting.ends_at,
     )  # fmt: skip
 
 

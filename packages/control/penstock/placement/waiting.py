@@ -16,8 +16,8 @@ class Waiting:
     """A request in line.
 
     `stays`: it waits if it cannot be placed now; else it is refused. `kept`: the nodes kept for
-    it in an earlier round; it is a head, and keeps its turn. `ends_by`: when its lease will be
-    ended, if that is certain; an end that its tenant merely plans is not.
+    it in an earlier round; it is a head, and keeps its turn. `ends_at`: when its tenant plans to
+    end its lease. `ends_by`: when it will be ended, if that is certain; a plan is not.
     """
 
     id: str
@@ -27,11 +27,16 @@ class Waiting:
     request: Request
     stays: bool = True
     kept: tuple[str, ...] = ()
+    ends_at: datetime | None = None
     ends_by: datetime | None = None
 
     @property
     def gpus(self) -> int:
         return self.request.gpus * self.request.nodes
+
+    def lease(self, plan: Plan) -> "Lease":
+        """What it holds once it is placed."""
+        return Lease(self.id, self.tenant, self.gpus, plan.parts, self.ends_by or self.ends_at)
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
     held = await slots.held_by(tx, allocation.id)
     if report.revision != allocation.revision or not held:
         return  # answers a request that was replaced by a newer one, or was answered already
-    node = await nodes.get(tx, SYSTEM, allocation.node_id)
+    node = await nodes.get(tx, SYSTEM, allocation.where[1])
     proofs = {slot_of(signed): signed for signed in report.proofs}
     for slot in held:
         signed = proofs.get(slot.id)
@@ -45,7 +45,7 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
             await _free(tx, allocation, slot, signed)
         else:
             await _block(tx, allocation, slot, fault)
-    fleet.touch(tx, allocation.node_id)
+    fleet.touch(tx, node.id)
     if await store.finish_if_freed(tx, allocation.id):
         events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
 

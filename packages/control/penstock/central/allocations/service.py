@@ -6,6 +6,7 @@ from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict
 from penstock.kernel.events import Event
 
 
@@ -33,4 +34,10 @@ async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:
 
 
 async def receipt(tx: Tx, actor: Actor, id: str) -> dict[str, object]:
-    return await store.receipt(tx, (await get(tx, actor, id)).id)
+    allocation = await get(tx, actor, id)
+    if allocation.placed_at is None:
+        raise Conflict(
+            f"allocation {allocation.id} is {allocation.status}; only a placement has a receipt",
+            code="not_placed",
+        )
+    return await store.receipt(tx, allocation.id)

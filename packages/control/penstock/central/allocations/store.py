@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 import asyncpg
 
+from penstock.central.allocations import waiting
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed, Status
+from penstock.central.allocations.wait import Wait
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
 from penstock.placement.model import Shape, Taken
@@ -33,7 +35,10 @@ SELECT = """
 STATUS = """
     CASE
         WHEN a.failed_reason <> '' THEN 'failed'
-        WHEN a.freed_at IS NOT NULL THEN 'released'
+        WHEN a.expired_at IS NOT NULL THEN 'expired'
+        WHEN a.freed_at IS NOT NULL OR (a.placed_at IS NULL AND a.desired = 'released')
+            THEN 'released'
+        WHEN a.placed_at IS NULL THEN 'queued'
         WHEN a.desired = 'released' AND held.blocked_reason <> '' THEN 'cleanup_blocked'
         WHEN a.desired = 'released' THEN 'releasing'
         WHEN a.observed = 'active' THEN 'active'
@@ -42,7 +47,7 @@ STATUS = """
 """
 
 
-def _allocation(row: asyncpg.Record) -> Allocation:
+def read(row: asyncpg.Record) -> Allocation:
     return Allocation(
         id=AllocationId(row["id"]),
         tenant_id=TenantId(row["tenant_id"]),
@@ -54,8 +59,8 @@ def _allocation(row: asyncpg.Record) -> Allocation:
         gpus=row["gpus"],
         price_micros_per_gpu_hour=row["price_micros_per_gpu_hour"],
         currency=row["currency"],
-        site_id=SiteId(row["site_id"]),
-        node_id=NodeId(row["node_id"]),
+        site_id=SiteId(row["site_id"]) if row["site_id"] else None,
+        node_id=NodeId(row["node_id"]) if row["node_id"] else None,
         desired=Desired(row["desired"]),
         desired_at=row["desired_at"],
         revision=row["revision"],
@@ -76,6 +81,21 @@ def _allocation(row: asyncpg.Record) -> Allocation:
         freed_at=row["freed_at"],
         slot_ids=tuple(SlotId(id) for id in row["slot_ids"] or ()),
         blocked_reason=row["blocked_reason"],
+        placed_at=row["placed_at"],
+        wait=_wait(row),
+    )
+
+
+def _wait(row: asyncpg.Record) -> Wait:
+    return Wait(
+        priority=row["priority"],
+        asked_site_id=SiteId(row["asked_site_id"]) if row["asked_site_id"] else None,
+        queued_at=row["queued_at"],
+        expires_at=row["expires_at"],
+        expired_at=row["expired_at"],
+        ends_at=row["ends_at"],
+        kept_nodes=tuple(row["kept_nodes"]),
+        estimate=waiting.read_estimate(row["estimate"]) if row["estimate"] else None,
     )
 
 
@@ -83,18 +103,18 @@ async def get(tx: Tx, id: str) -> Allocation:
     row = await tx.fetchrow(f"{SELECT} WHERE a.id = $1", id)
     if row is None:
         raise NotFound("allocation", id)
-    return _allocation(row)
+    return read(row)
 
 
 async def lock(tx: Tx, id: str) -> Allocation | None:
     """The allocation, held until the transaction ends: one writer at a time."""
     await tx.execute("SELECT FROM allocations WHERE id = $1 FOR UPDATE", id)
     row = await tx.fetchrow(f"{SELECT} WHERE a.id = $1", id)
-    return _allocation(row) if row else None
+    return read(row) if row else None
 
 
 async def find(tx: Tx, ids: Sequence[AllocationId]) -> list[Allocation]:
-    return [_allocation(row) for row in await tx.fetch(f"{SELECT} WHERE a.id = ANY($1)", list(ids))]
+    return [read(row) for row in await tx.fetch(f"{SELECT} WHERE a.id = ANY($1)", list(ids))]
 
 
 async def page(
@@ -111,31 +131,20 @@ async def page(
         after,
         limit,
     )
-    return [_allocation(row) for row in rows]
+    return [read(row) for row in rows]
 
 
 async def add(
     tx: Tx, placed: Sequence[tuple[Allocation, tuple[Taken, ...], dict[str, object]]]
 ) -> None:
-    """Allocations with their claims and receipts, in bulk. A slot held already is a
-    unique violation: the caller's fleet was stale, and nothing was written."""
+    """Placed allocations with their claims and receipts, in bulk: new ones, and ones that waited.
+
+    A slot held already is a unique violation: the caller's fleet was stale, and nothing was
+    written.
+    """
     allocations = [allocation for allocation, _, _ in placed]
-    await tx.connection.executemany(
-        """
-        INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, gpus,
-            price_micros_per_gpu_hour, currency, site_id, node_id, desired, desired_at, revision,
-            created_at, created_by, correlation_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
-        """,
-        [
-            (
-                a.id, a.tenant_id, a.project_id, a.sku_id, a.shape, a.family, a.gpus,
-                a.price_micros_per_gpu_hour, a.currency, a.site_id, a.node_id, a.desired,
-                a.desired_at, a.revision, a.created_at, a.created_by, a.correlation_id,
-            )
-            for a in allocations
-        ],
-    )  # fmt: skip
+    await insert(tx, [a for a in allocations if a.wait.queued_at is None])
+    await waiting.place(tx, [a for a in allocations if a.wait.queued_at is not None])
     claims = [(taken, a) for a, all_taken, _ in placed for taken in all_taken]
     await tx.execute(
         """
@@ -157,6 +166,29 @@ async def add(
     )
 
 
+async def insert(tx: Tx, new: Sequence[Allocation]) -> None:
+    await tx.connection.executemany(
+        """
+        INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, gpus,
+            price_micros_per_gpu_hour, currency, site_id, node_id, desired, desired_at, revision,
+            created_at, created_by, correlation_id, placed_at, priority, asked_site_id, queued_at,
+            expires_at, ends_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19, $20, $21, $22, $23)
+        """,
+        [
+            (
+                a.id, a.tenant_id, a.project_id, a.sku_id, a.shape, a.family, a.gpus,
+                a.price_micros_per_gpu_hour, a.currency, a.site_id, a.node_id, a.desired,
+                a.desired_at, a.revision, a.created_at, a.created_by, a.correlation_id,
+                a.placed_at, a.wait.priority, a.wait.asked_site_id, a.wait.queued_at,
+                a.wait.expires_at, a.wait.ends_at,
+            )
+            for a in new
+        ],
+    )  # fmt: skip
+
+
 async def receipt(tx: Tx, id: AllocationId) -> dict[str, object]:
     found: dict[str, object] | None = await tx.fetchval(
         "SELECT receipt FROM placement_receipts WHERE allocation_id = $1", id
@@ -171,7 +203,8 @@ async def gpus_held(tx: Tx, tenants: Sequence[TenantId]) -> dict[TenantId, int]:
     rows = await tx.fetch(
         """
         SELECT tenant_id, sum(gpus) AS gpus FROM allocations
-        WHERE freed_at IS NULL AND tenant_id = ANY($1) GROUP BY tenant_id
+        WHERE placed_at IS NOT NULL AND freed_at IS NULL AND tenant_id = ANY($1)
+        GROUP BY tenant_id
         """,
         list(tenants),
     )

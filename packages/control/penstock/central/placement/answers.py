@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 
 from penstock.central.allocations import store as allocations
-from penstock.central.placement.queue import Ask, Outcome, Placed
+from penstock.central.allocations.model import Allocation
+from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.wants import Want
 from penstock.kernel import idempotency
 from penstock.kernel.db import Tx
@@ -32,7 +34,7 @@ async def given_before(tx: Tx, asks: Sequence[Ask]) -> dict[str, Outcome]:
     Either this very commit, whose reply was lost, or another request with the same key.
     """
     committed = await allocations.find(tx, [ask.id for ask in asks])
-    outcomes: dict[str, Outcome] = {a.id: Placed(a, tx.now) for a in committed}
+    outcomes: dict[str, Outcome] = {a.id: given(a, tx.now) for a in committed}
     for ask in asks:
         if ask.key is not None and ask.id not in outcomes:
             answered = await _replay(tx, ask)
@@ -50,7 +52,12 @@ async def _replay(tx: Tx, ask: Ask) -> Outcome | None:
     if claim.answer is None:
         return None
     found = await allocations.find(tx, [AllocationId(bytes(claim.answer.body).decode())])
-    return Placed(found[0], tx.now, replayed=True)
+    return given(found[0], tx.now, replayed=True)
+
+
+def given(allocation: Allocation, now: datetime, *, replayed: bool = False) -> Placed | Queued:
+    waits = allocation.placed_at is None
+    return (Queued if waits else Placed)(allocation, now, replayed)
 
 
 async def remember(tx: Tx, asks: Sequence[Ask], outcomes: dict[str, Outcome]) -> None:
@@ -59,14 +66,17 @@ async def remember(tx: Tx, asks: Sequence[Ask], outcomes: dict[str, Outcome]) ->
         if ask.key is None:
             continue
         claim = idempotency.Claim(ask.actor.name, ask.key)
-        if isinstance(outcomes[ask.id], Placed):
+        if isinstance(outcomes[ask.id], Placed | Queued):
             await idempotency.record_answer(tx, claim, 201, ask.id.encode())
         else:
             await idempotency.release(tx, claim)
 
 
-def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
-    """Fail closed, and say why: every rule with the nodes it removed, and what would fit."""
+def unavailable(want: Want, refusal: Refusal, fleet: Fleet, *, kept: bool = False) -> Problem:
+    """Fail closed, and say why: every rule with the nodes it removed, and what would fit.
+
+    `kept`: it would fit on nodes that are kept for those who waited before it.
+    """
     request = want.request
     explanation: dict[str, object] = {
         "considered": refusal.considered,
@@ -86,8 +96,11 @@ def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
     if refusal.never:
         explanation["never"] = refusal.why
         detail = f"this can never be placed as the fleet is: {refusal.why}"
+    elif kept:
+        detail = f"what has room for {request.gpus} {request.family} is kept for those who wait"
+        suggestion = "ask with `queue: true` to wait as well"
     elif not suggestion:
-        suggestion = "wait for a lease to end, or ask for another SKU"
+        suggestion = "ask with `queue: true` to wait for a lease to end, or for another SKU"
     return Conflict(
         detail,
         code="sku_unavailable",

@@ -1,0 +1,70 @@
+"""From what is wanted to the lease that stands for it: placed, or waiting."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
+from penstock.central.allocations.wait import Wait
+from penstock.central.placement.wants import Want
+from penstock.kernel.db import Tx
+from penstock.placement.model import Plan
+from penstock_contracts.ids import NodeId, SiteId, SlotId
+
+
+def placed(tx: Tx, want: Want, plan: Plan) -> Allocation:
+    """Of one that waited, the same lease; else a new one."""
+    lease = want.waited or _new(tx, want)
+    return replace(
+        lease,
+        site_id=SiteId(plan.site_id),
+        node_id=NodeId(plan.node_id),
+        placed_at=tx.now,
+        slot_ids=tuple(SlotId(taken.slot_id) for taken in plan.taken),
+        wait=replace(lease.wait, kept_nodes=(), estimate=None),
+    )
+
+
+def queued(tx: Tx, want: Want, place: int) -> Allocation:
+    """`place` tells apart those that began to wait together: none has the same age."""
+    lease = _new(tx, want)
+    at = tx.now + timedelta(microseconds=place)
+    expires_at = at + timedelta(seconds=want.ask.queue_for_s)
+    return replace(lease, wait=replace(lease.wait, queued_at=at, expires_at=expires_at))
+
+
+def _new(tx: Tx, want: Want) -> Allocation:
+    wait = Wait(
+        priority=want.ask.priority,
+        asked_site_id=SiteId(want.request.site_id) if want.request.site_id else None,
+        ends_at=want.ask.ends_at,
+    )
+    return Allocation(
+        id=want.ask.id,
+        tenant_id=want.project.tenant_id,
+        project_id=want.project.id,
+        sku_id=want.sku.id,
+        sku_name=want.sku.name,
+        shape=want.sku.shape,
+        family=want.sku.family,
+        gpus=want.request.gpus,
+        price_micros_per_gpu_hour=want.sku.price_micros_per_gpu_hour,
+        currency=want.sku.currency,
+        site_id=None,
+        node_id=None,
+        desired=Desired.ACTIVE,
+        desired_at=tx.now,
+        revision=1,
+        observed=Observed.NOTHING,
+        observed_at=None,
+        observed_reason="",
+        execution=Execution(),
+        created_at=tx.now,
+        created_by=want.ask.actor.name,
+        correlation_id=want.ask.correlation_id,
+        failed_reason="",
+        freed_at=None,
+        slot_ids=(),
+        blocked_reason="",
+        placed_at=None,
+        wait=wait,
+    )
