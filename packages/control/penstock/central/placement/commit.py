@@ -15,9 +15,9 @@ import asyncpg
 from penstock.central import fleet
 from penstock.central.allocations import orders
 from penstock.central.allocations import store as allocations
-from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
-from penstock.central.placement import answers, wants
-from penstock.central.placement.queue import Ask, Outcome, Placed
+from penstock.central.allocations.model import Allocation
+from penstock.central.placement import answers, backlog, line, wants
+from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Want
 from penstock.central.slots import service as slots
@@ -26,10 +26,8 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Conflict, Problem, Unavailable
-from penstock.placement import solver
 from penstock.placement.model import Fleet, Plan, Taken
 from penstock_contracts.failpoints import Failpoint
-from penstock_contracts.ids import NodeId, SiteId, SlotId
 
 ATTEMPTS_MAX: Final = 3
 BEFORE: Final = Failpoint("central.placement.before_commit")
@@ -57,12 +55,9 @@ class Committer:
         same = answers.twins(asks)
         outcomes = await answers.given_before(tx, [ask for ask in asks if ask.id not in same])
         new = [ask for ask in asks if ask.id not in outcomes and ask.id not in same]
-        if new:
+        if new or not asks:
             current = await self._snapshot.borrow(tx)
-            planned = await self._plan(tx, new, current, outcomes)
-            await _write(tx, planned)
-            for want, allocation, _ in planned:
-                outcomes[want.ask.id] = Placed(allocation, tx.now)
+            await _write(tx, await self._plan(tx, new, current, outcomes))
             await answers.remember(tx, new, outcomes)
             BEFORE.hit()
         return [outcomes[same.get(ask.id, ask.id)] for ask in asks]
@@ -70,25 +65,19 @@ class Committer:
     async def _plan(
         self, tx: Tx, asks: list[Ask], current: Fleet, outcomes: dict[str, Outcome]
     ) -> list[tuple[Want, Allocation, Plan]]:
+        """Those who ask and those who wait, together; the answers of those who asked."""
         resolved = await wants.resolve(tx, asks)
-        quota = await Quota.load(tx, [w for w in resolved.values() if isinstance(w, Want)])
-        planned: list[tuple[Want, Allocation, Plan]] = []
-        for id, want in resolved.items():
-            if isinstance(want, Problem):
-                outcomes[id] = want
-                continue
-            refusal = quota.refuse(want)
-            if refusal is not None:
-                outcomes[id] = refusal
-                continue
-            plan = solver.solve(want.request, current)
-            if isinstance(plan, Plan):
-                current.take(plan)
-                quota.take(want)
-                planned.append((want, _allocation(tx, want, plan), plan))
-            else:
-                outcomes[id] = answers.unavailable(want, plan, current)
-        return planned
+        wanted = [want for want in resolved.values() if isinstance(want, Want)]
+        waited = await line.load(tx)
+        quota = await Quota.load(tx, [*wanted, *waited])
+        decided = await backlog.decide(tx, current, quota, wanted, waited)
+        outcomes.update({id: want for id, want in resolved.items() if isinstance(want, Problem)})
+        outcomes.update(decided.refused)
+        for _, allocation, _ in decided.placed:
+            outcomes[allocation.id] = Placed(allocation, tx.now)
+        for allocation in decided.queued:
+            outcomes[allocation.id] = Queued(allocation, tx.now)
+        return decided.placed
 
 
 class Quota:
@@ -104,6 +93,14 @@ class Quota:
         limits = {id: (await tenants.get(tx, SYSTEM, id)).gpu_limit for id in ids}
         held = await allocations.gpus_held(tx, ids)
         return cls({**held}, {**limits})
+
+    @property
+    def held(self) -> dict[str, int]:
+        return dict(self._held)
+
+    def never(self, want: Want) -> bool:
+        limit = self._limits[want.project.tenant_id]
+        return limit is not None and want.request.gpus > limit
 
     def refuse(self, want: Want) -> Problem | None:
         limit = self._limits[want.project.tenant_id]
@@ -122,37 +119,6 @@ class Quota:
         self._held[id] = self._held.get(id, 0) + want.request.gpus
 
 
-def _allocation(tx: Tx, want: Want, plan: Plan) -> Allocation:
-    return Allocation(
-        id=want.ask.id,
-        tenant_id=want.project.tenant_id,
-        project_id=want.project.id,
-        sku_id=want.sku.id,
-        sku_name=want.sku.name,
-        shape=want.sku.shape,
-        family=want.sku.family,
-        gpus=want.request.gpus,
-        price_micros_per_gpu_hour=want.sku.price_micros_per_gpu_hour,
-        currency=want.sku.currency,
-        site_id=SiteId(plan.site_id),
-        node_id=NodeId(plan.node_id),
-        desired=Desired.ACTIVE,
-        desired_at=tx.now,
-        revision=1,
-        observed=Observed.NOTHING,
-        observed_at=None,
-        observed_reason="",
-        execution=Execution(),
-        created_at=tx.now,
-        created_by=want.ask.actor.name,
-        correlation_id=want.ask.correlation_id,
-        failed_reason="",
-        freed_at=None,
-        slot_ids=tuple(SlotId(taken.slot_id) for taken in plan.taken),
-        blocked_reason="",
-    )
-
-
 async def _write(tx: Tx, planned: list[tuple[Want, Allocation, Plan]]) -> None:
     if not planned:
         return
@@ -160,21 +126,22 @@ async def _write(tx: Tx, planned: list[tuple[Want, Allocation, Plan]]) -> None:
         (allocation, plan.taken, answers.receipt(want, plan)) for want, allocation, plan in planned
     ]
     await allocations.add(tx, rows)
-    nodes = sorted({allocation.node_id for _, allocation, _ in planned})
+    nodes = sorted({allocation.where[1] for _, allocation, _ in planned})
     held = await slots.by_node(tx, nodes)
     for want, allocation, _ in planned:
         tx.correlation_id = allocation.correlation_id
-        mine = [slot for slot in held[allocation.node_id] if slot.allocation_id == allocation.id]
+        site, node = allocation.where
+        mine = [slot for slot in held[node] if slot.allocation_id == allocation.id]
         orders.send(tx, allocation, mine)
         audit.record(
-            tx, want.ask.actor, "allocation.create", allocation.id,
-            tenant_id=allocation.tenant_id, sku=want.sku.name, gpus=allocation.gpus,
-            node=allocation.node_id,
+            tx, want.ask.actor, "allocation.place" if want.waited else "allocation.create",
+            allocation.id, tenant_id=allocation.tenant_id, sku=want.sku.name,
+            gpus=allocation.gpus, node=node,
         )  # fmt: skip
         events.emit(
             tx, "allocation.placed", allocation.id, tenant_id=allocation.tenant_id,
             project=allocation.project_id, sku=want.sku.name, gpus=allocation.gpus,
-            node=allocation.node_id, site=allocation.site_id,
+            node=node, site=site,
         )  # fmt: skip
     for node in nodes:
         fleet.touch(tx, node)
