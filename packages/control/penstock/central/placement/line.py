@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from penstock.central.allocations import store, waiting
 from penstock.central.allocations.model import Allocation
-from penstock.central.placement import leases, wants
+from penstock.central.placement import leases, nudges, wants
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM
@@ -17,7 +17,8 @@ async def load(tx: Tx) -> list[Want]:
     overdue = {a.id for a in found if a.wait.expires_at and a.wait.expires_at <= tx.now}
     if overdue:
         await _expire(tx, [a for a in found if a.id in overdue])
-    return await wants.again(tx, [a for a in found if a.id not in overdue])
+    rest = [a for a in found if a.id not in overdue]
+    return await wants.again(tx, sorted(rest, key=lambda a: a.id))
 
 
 async def begin(tx: Tx, staying: Sequence[Want]) -> list[Allocation]:
@@ -29,6 +30,8 @@ async def begin(tx: Tx, staying: Sequence[Want]) -> list[Allocation]:
 
 
 def announce(tx: Tx, queued: Sequence[Allocation], known: Mapping[str, Want]) -> None:
+    if queued:
+        nudges.begin(tx)
     for allocation in queued:
         tx.correlation_id = allocation.correlation_id
         wait = allocation.wait

@@ -7,7 +7,6 @@ to the next instant at which time alone changes something. Nothing is polled.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Final
 
 from penstock.central import fleet
@@ -18,7 +17,10 @@ from penstock.kernel.wakeups import Wakeups
 
 logger = log.get(__name__)
 
+Decide = Callable[[], Awaitable[None]]
+
 NUDGED: Final = "backlog"
+BEGUN: Final = "backlog.begun"
 RETRY_S: Final = 1.0
 # Ends and expiries are by the database's clock; a little later than due is not too early.
 MARGIN_S: Final = 0.01
@@ -29,26 +31,43 @@ def nudge(tx: Tx) -> None:
     wakeups.notify(tx, NUDGED)
 
 
-async def run(database: Database, told: Wakeups, decide_now: Callable[[], Awaitable[None]]) -> None:
+def begin(tx: Tx) -> None:
+    """Someone began to wait and was decided upon; only their time must be watched from now on."""
+    wakeups.notify(tx, BEGUN)
+
+
+async def run(database: Database, told: Wakeups, decide_now: Decide) -> None:
     """Ensures that whoever waits is placed as soon as there is room, and waits no longer than
     it asked to. Several replicas may decide at once: the fleet's lock orders them."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(_on_room(database, told, decide_now))
+        group.create_task(_on_time(database, told, decide_now))
+
+
+async def _on_room(database: Database, told: Wakeups, decide_now: Decide) -> None:
     with told.subscribe(fleet.FEED, NUDGED) as wakeup:
         while True:
+            if (await database.run(waiting.due)).waiting:
+                await _decide(decide_now)
+            await wakeup.wait()
+
+
+async def _on_time(database: Database, told: Wakeups, decide_now: Decide) -> None:
+    with told.subscribe(fleet.FEED, NUDGED, BEGUN) as wakeup:
+        while True:
             due = await database.run(waiting.due)
-            if due.waiting:
-                if not await _decided(decide_now):
-                    wakeup.set()
-                    await asyncio.sleep(RETRY_S)
-                due = await database.run(waiting.due)
-            with suppress(TimeoutError):
+            try:
                 async with asyncio.timeout(None if due.in_s is None else due.in_s + MARGIN_S):
                     await wakeup.wait()
+            except TimeoutError:
+                await _decide(decide_now)
 
 
-async def _decided(decide_now: Callable[[], Awaitable[None]]) -> bool:
-    try:
-        await decide_now()
-    except Exception as error:
-        logger.error("round failed", exc_info=error)
-        return False
-    return True
+async def _decide(decide_now: Decide) -> None:
+    """Until it succeeds: what was told is told only once."""
+    while True:
+        try:
+            return await decide_now()
+        except Exception as error:
+            logger.error("round failed", exc_info=error, retry_s=RETRY_S)
+        await asyncio.sleep(RETRY_S)
