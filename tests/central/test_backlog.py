@@ -197,6 +197,23 @@ async def test_a_wait_is_cancelled_at_once_and_nothing_was_held(line: Line) -> N
         assert await tx.fetchval("SELECT count(*) FROM usage_segments") == 0
 
 
+async def test_a_cancellation_that_is_under_way_is_waited_for(
+    line: Line, database: Database
+) -> None:
+    held = await line.hold(4)
+    await line.hold(4)
+    waiting = await line.queue(2)
+    await line.stage.give_back(held.id)
+    async with asyncio.timeout(10):
+        async with database.transaction() as tx:
+            await release.release(tx, SYSTEM, waiting.id)
+            deciding = asyncio.create_task(line.round())
+            while not await tx.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                await asyncio.sleep(0.01)  # the database tells nobody who waits for a lock
+        await deciding
+    assert await line.statuses(waiting) == ["released"]
+
+
 async def test_when_the_head_is_cancelled_those_behind_it_go(line: Line) -> None:
     await line.hold(1)
     head, small = await line.queue(8, "metal"), await line.queue(2)
