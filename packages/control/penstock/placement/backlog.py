@@ -77,6 +77,8 @@ class _Deciding:
         self._leases = leases
         self._now = now
         self._kept: dict[str, list[Reservation]] = {}  # by family
+        self._fitting: dict[Request, bool] = {}  # until something is taken
+        self._outsides: dict[Request, Request] = {}  # until more is kept
         # Within a round room only shrinks: what was refused once stays refused.
         self._refused: dict[Request, Refusal] = {}
 
@@ -96,8 +98,15 @@ class _Deciding:
 
     def _outside(self, request: Request) -> Request:
         """The same, but apart from what is kept for those before it."""
-        kept = [node for each in self._kept.get(request.family, ()) for node in each.nodes]
-        return replace(request, apart_from=(*request.apart_from, *kept)) if kept else request
+        kept = self._kept.get(request.family)
+        if not kept:
+            return request
+        outside = self._outsides.get(request)
+        if outside is None:
+            nodes = (node for each in kept for node in each.nodes)
+            outside = replace(request, apart_from=(*request.apart_from, *nodes))
+            self._outsides[request] = outside
+        return outside
 
     def _ends_before(self, waiting: Waiting) -> bool:
         """Whether it will be gone before any head could want what is kept for it."""
@@ -118,6 +127,7 @@ class _Deciding:
 
     def _place(self, placement: Placement) -> None:
         self._fleet.take(placement.plan)
+        self._fitting.clear()
         self._holdings.add(placement.waiting.tenant, placement.waiting.gpus)
         self._limits.take(placement.waiting)
         lease = placement.waiting.lease(placement.plan)
@@ -129,8 +139,14 @@ class _Deciding:
         if refusal.never:
             return Staying(waiting, Why.NEVER, refusal)
         kept = self._keep(waiting) if waiting.stays else None
-        fits = isinstance(self._solve(waiting.request), Plan)
-        return Staying(waiting, Why.TURN if fits else Why.ROOM, refusal, kept)
+        why = Why.TURN if self._fits(waiting.request) else Why.ROOM
+        return Staying(waiting, why, refusal, kept)
+
+    def _fits(self, request: Request) -> bool:
+        """Whether it would fit if nothing were kept."""
+        if request not in self._fitting:
+            self._fitting[request] = isinstance(self._solve(request), Plan)
+        return self._fitting[request]
 
     def _keep(self, waiting: Waiting) -> Reservation | None:
         family = self._kept.setdefault(waiting.request.family, [])
@@ -140,4 +156,5 @@ class _Deciding:
         kept = reservations.reserve(request, self._fleet, self._leases, self._now, waiting.kept)
         if kept is not None:
             family.append(kept)
+            self._outsides.clear()
         return kept

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Final
 
 from penstock.placement import backlog, reservations, solver
@@ -13,8 +14,8 @@ from penstock.placement.requests import Request
 from penstock.placement.suppositions import suppose
 from penstock.placement.waiting import Holdings, Lease, Staying, Waiting, Why, ends
 
-INSTANTS_MAX: Final = 64
-FORESEEN_MAX: Final = 64  # of those that wait; whoever is further back has no time yet
+INSTANTS_MAX: Final = 32
+FORESEEN_MAX: Final = 32  # of those that wait; whoever is further back has no time yet
 TRIES_MAX: Final = 32
 NEAR_MAX: Final = 8
 _FAR: Final = datetime.max.replace(tzinfo=UTC)
@@ -105,8 +106,8 @@ def _forecast(
 ) -> dict[str, datetime]:
     """The rounds to come, if leases end as is known and nothing else happens."""
     # A head keeps its turn, as it will.
-    rest = [_as_it_will_wait(each) for each in staying if each.why in (Why.ROOM, Why.TURN)]
-    rest = rest[:FORESEEN_MAX]
+    first = islice((each for each in staying if each.why in (Why.ROOM, Why.TURN)), FORESEEN_MAX)
+    rest = [_as_it_will_wait(each) for each in first]
     times: dict[str, datetime] = {}
     with suppose(fleet) as supposed:
         for at, ending in ends(leases, now, INSTANTS_MAX):
