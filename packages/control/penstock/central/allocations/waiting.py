@@ -27,12 +27,16 @@ class Due:
 
 
 async def ids(tx: Tx) -> list[AllocationId]:
-    """Who waits, held until the transaction ends: nobody cancels while it is being placed."""
+    """Who waits, held until the transaction ends: nobody cancels while it is being placed.
+
+    Whoever waited too long comes first, so that none is left out by the limit.
+    """
     rows = await tx.fetch(
         f"""
         SELECT id FROM allocations WHERE {QUEUED}
-        ORDER BY priority DESC, queued_at, id LIMIT {ROUND_MAX} FOR UPDATE
-        """  # noqa: S608 # constants of this file
+        ORDER BY expires_at > $1, priority DESC, queued_at, id LIMIT {ROUND_MAX} FOR UPDATE
+        """,  # noqa: S608 # constants of this file
+        tx.now,
     )
     return [AllocationId(row["id"]) for row in rows]
 
