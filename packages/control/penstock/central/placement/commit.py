@@ -48,7 +48,10 @@ class Committer:
             AFTER.hit()
             self._snapshot.settle()
             return outcomes
-        return [Unavailable("the fleet changes too quickly; try again")] * len(asks)
+        unavailable = Unavailable("the fleet changes too quickly; try again")
+        if not asks:
+            raise unavailable  # nobody asked, so nobody would read the answer
+        return [unavailable] * len(asks)
 
     async def _place(self, tx: Tx, asks: Sequence[Ask]) -> list[Outcome]:
         await fleet.lock(tx)
