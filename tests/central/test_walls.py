@@ -121,6 +121,8 @@ FORBIDDEN: dict[str, str] = {
     "count as it likes": "CREATE TEMP TABLE mine (LIKE allocations); CREATE TRIGGER t AFTER INSERT "
     "ON mine REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT "
     "EXECUTE FUNCTION count_gpus_held()",
+    "jump the queue": "UPDATE allocations SET priority = 100",
+    "place its own lease": "UPDATE allocations SET placed_at = now()",
     "make a tenant": "INSERT INTO tenants (id, name, created_at) VALUES ('t', 't', now())",
     "take a lease over": "UPDATE allocations SET tenant_id = current_tenant()",
     "delete usage": "DELETE FROM usage_segments",

@@ -18,6 +18,7 @@ from penstock.central.defragmentation.planner import Planner
 from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
 from penstock.central.organizations import api as organizations
+from penstock.central.placement import nudges
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.placement.reading import Reading
@@ -93,6 +94,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
+        group.create_task(nudges.run(database, wakeups, queue.decide))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from penstock.central.allocations import store as allocations
-from penstock.central.placement.queue import Ask, Outcome, Placed
+from penstock.central.allocations.model import Allocation
+from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.wants import Want
 from penstock.kernel import idempotency
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Problem
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Plan, Refusal, Request
+from penstock.placement.model import Fleet, Refusal
 from penstock_contracts.ids import AllocationId, SkuId
 
 
@@ -58,7 +60,7 @@ async def given_before(tx: Tx, asks: Sequence[Ask], *, again: bool) -> dict[str,
     Either this very commit, whose reply was lost, or another request with the same key.
     """
     committed = await allocations.find(tx, [ask.id for ask in asks]) if again else []
-    outcomes: dict[str, Outcome] = {a.id: Placed(a, tx.now) for a in committed}
+    outcomes: dict[str, Outcome] = {a.id: given(a, tx.now) for a in committed}
     keyed = [ask for ask in asks if ask.key is not None and ask.id not in outcomes]
     used = await idempotency.answers(tx, [(ask.actor.name, ask.key or "") for ask in keyed])
     meant = {key: answer.request for key, answer in used.items()}
@@ -72,8 +74,13 @@ async def given_before(tx: Tx, asks: Sequence[Ask], *, again: bool) -> dict[str,
     if replays:
         found = {a.id: a for a in await allocations.find(tx, list(replays.values()))}
         for id, replayed in replays.items():
-            outcomes[id] = Placed(found[replayed], tx.now, replayed=True)
+            outcomes[id] = given(found[replayed], tx.now, replayed=True)
     return outcomes
+
+
+def given(allocation: Allocation, now: datetime, *, replayed: bool = False) -> Placed | Queued:
+    waits = allocation.placed_at is None
+    return (Queued if waits else Placed)(allocation, now, replayed)
 
 
 async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided]) -> None:
@@ -83,13 +90,16 @@ async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided])
         [
             (ask.actor, ask.key, ask.fingerprint, 201, ask.id.encode())
             for ask in asks
-            if ask.key is not None and isinstance(outcomes[ask.id], Placed)
+            if ask.key is not None and isinstance(outcomes[ask.id], Placed | Queued)
         ],
     )
 
 
-def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
-    """Fail closed, and say why: every rule with the nodes it removed, and what would fit."""
+def unavailable(want: Want, refusal: Refusal, fleet: Fleet, *, kept: bool = False) -> Problem:
+    """Fail closed, and say why: every rule with the nodes it removed, and what would fit.
+
+    `kept`: it would fit on nodes that are kept for those who waited before it.
+    """
     request = want.request
     explanation: dict[str, object] = {
         "considered": refusal.considered,
@@ -111,29 +121,14 @@ def unavailable(want: Want, refusal: Refusal, fleet: Fleet) -> Problem:
     if refusal.never:
         explanation["never"] = refusal.why
         detail = f"this can never be placed as the fleet is: {refusal.why}"
+    elif kept:
+        detail = f"what has room for {request.gpus} {request.family} is kept for those who wait"
+        suggestion = "ask with `queue: true` to wait as well"
     elif not suggestion:
-        suggestion = "wait for a lease to end, or ask for another SKU"
+        suggestion = "ask with `queue: true` to wait for a lease to end, or for another SKU"
     return Conflict(
         detail,
         code="sku_unavailable",
         suggestion=suggestion,
         extras={"explanation": explanation},
     )
-
-
-def receipt(
-    request: Request, plan: Plan, *, policy_revision: int, revision: int
-) -> dict[str, object]:
-    """Why it goes where it goes: enough to decide again, on the fleet at this revision."""
-    return {
-        "policy": solver.POLICY,
-        "policy_revision": policy_revision,
-        "fleet_revision": revision,
-        "request": request,
-        "node": plan.node_id,
-        "slots": plan.taken,
-        "candidates": [
-            {"node": c.node_id, "score": c.score, "alike": c.alike} for c in plan.candidates
-        ],
-        "rejections": plan.rejections,
-    }

@@ -16,6 +16,10 @@ class Gates:
         self._ledger = ledger
         self._gate = gate
 
+    def never(self, want: Want) -> bool:
+        """Whether it alone is more than may be held."""
+        return self._ledger.never(demand(want))
+
     @classmethod
     async def load(cls, tx: Tx, wanted: Sequence[Want]) -> "Gates":
         ledger = await Ledger.load(tx, [demand(want) for want in wanted])

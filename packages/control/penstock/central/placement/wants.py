@@ -1,11 +1,12 @@
 """From what was asked (names) to what is wanted (a SKU, a project, a solver's request)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
+from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.placement.queue import Ask
 from penstock.central.policies import model as overlays
 from penstock.central.policies import service as policies
@@ -20,7 +21,7 @@ from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound, Problem
 from penstock.placement.model import Request
-from penstock_contracts.ids import AllocationId, TenantId
+from penstock_contracts.ids import AllocationId, SiteId, TenantId
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Want:
     sku: Sku
     request: Request
     policy: Policy
+    waited: Allocation | None = None  # it waits already: since when, and how
 
     @property
     def policy_revision(self) -> int:
@@ -60,6 +62,7 @@ async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
     for ask in asks:
         try:
             wants[ask.id] = _want(ask, known)
+            _check_end(tx, ask)
         except Problem as refusal:
             wants[ask.id] = refusal
     return wants
@@ -87,7 +90,10 @@ async def _site(tx: Tx, reference: str) -> Site | Problem:
 
 def _want(ask: Ask, known: Known) -> Want:
     project = projects.pick(known.projects, ask.actor, ask.project)
-    authorize(ask.actor, "allocation.create", Resource("project", project.id, project.tenant_id))
+    about = Resource("project", project.id, project.tenant_id)
+    authorize(ask.actor, "allocation.create", about)
+    if ask.priority > PRIORITY_DEFAULT:
+        authorize(ask.actor, "allocation.prioritize", about)
     sku = next((sku for sku in known.skus if ask.sku in (sku.id, sku.name)), None)
     if sku is None:
         raise Invalid(
@@ -98,8 +104,13 @@ def _want(ask: Ask, known: Known) -> Want:
     site = known.sites.get(ask.site) if ask.site else None
     if isinstance(site, Problem):
         raise Invalid(f"site: {site.detail}", code="unknown_site")
-    gpus = _count(ask, sku)
-    bare = Request(sku.family, sku.shape, gpus, site.id if site else None)
+    return _laid_over(ask, project, sku, _count(ask, sku), site.id if site else None, known)
+
+
+def _laid_over(
+    ask: Ask, project: Project, sku: Sku, gpus: int, site_id: SiteId | None, known: Known
+) -> Want:
+    bare = Request(sku.family, sku.shape, gpus, site_id)
     policy = known.policies[project.tenant_id]
     request = overlays.lay_over(bare, policy, ask.terms, _nodes_apart(ask, project, known))
     return Want(ask, project, sku, request, policy)
@@ -116,9 +127,50 @@ def _nodes_apart(ask: Ask, project: Project, known: Known) -> list[str]:
                 code="unknown_allocation",
                 suggestion="name leases of the project's own tenant",
             )
-        if lease.freed_at is None:
+        if lease.freed_at is None and lease.node_id is not None:
             nodes.append(lease.node_id)
     return nodes
+
+
+def _check_end(tx: Tx, ask: Ask) -> None:
+    if ask.ends_at is not None and ask.ends_at <= tx.now:
+        raise Invalid(f"ends_at: {ask.ends_at.isoformat()} has passed; a lease ends after it began")
+
+
+async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
+    """What those want that wait. They were permitted to when they asked; policy is today's."""
+    if not waiting:
+        return []
+    asks = [_asked(allocation) for allocation in waiting]
+    known = await _look_up(tx, asks)
+    owners = {project.id: project for project in known.projects}
+    skus = {sku.id: sku for sku in known.skus}
+    return [
+        replace(
+            _laid_over(
+                ask, owners[a.project_id], skus[a.sku_id], a.gpus, a.wait.asked_site_id, known
+            ),
+            waited=a,
+        )
+        for ask, a in zip(asks, waiting, strict=True)
+    ]
+
+
+def _asked(allocation: Allocation) -> Ask:
+    wait = allocation.wait
+    return Ask(
+        actor=SYSTEM,
+        project=allocation.project_id,
+        sku=allocation.sku_id,
+        gpus=allocation.gpus,
+        site=None,
+        correlation_id=allocation.correlation_id,
+        terms=wait.terms,
+        queue=True,
+        priority=wait.priority,
+        ends_at=wait.ends_at,
+        id=allocation.id,
+    )
 
 
 def _count(ask: Ask, sku: Sku) -> int:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Self
 
-from penstock.central.allocations import orders
+from penstock.central.allocations import orders, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
@@ -28,25 +28,26 @@ PLACE: Final = f"""
     WITH made AS (
         INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, currency,
             site_id, node_id, created_by, correlation_id, gpus, price_micros_per_gpu_hour,
-            desired, desired_at, revision, created_at)
+            priority, asked_site_id, ends_at, desired, desired_at, revision, created_at, placed_at)
         SELECT id, tenant, project, sku, shape, family, currency, site, node, by, correlation,
-            gpus::int, price::bigint, 'active', $1, 1, $1
-        FROM unnest({_columns(*range(2, 15))}) AS new (id, tenant, project, sku, shape, family,
-            currency, site, node, by, correlation, gpus, price)
+            gpus::int, price::bigint, priority::smallint, nullif(asked_site, ''),
+            nullif(ends, '')::timestamptz, 'active', $1, 1, $1, $1
+        FROM unnest({_columns(*range(2, 18))}) AS new (id, tenant, project, sku, shape, family,
+            currency, site, node, by, correlation, gpus, price, priority, asked_site, ends)
     ), held AS (
         INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
         SELECT slot, fence::bigint, allocation, tenant, node, $1
-        FROM unnest({_columns(*range(15, 20))}) AS new (slot, fence, allocation, tenant, node)
+        FROM unnest({_columns(*range(18, 23))}) AS new (slot, fence, allocation, tenant, node)
     ), logged AS (
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
         SELECT revision::bigint, 'claim', node, string_to_array(slots, ' '), id, tenant, receipt, $1
-        FROM ROWS FROM (unnest({_columns(20, 10, 21, 2, 3)}), jsonb_array_elements($22))
+        FROM ROWS FROM (unnest({_columns(*range(23, 28))}), jsonb_array_elements($28))
             AS new (revision, node, slots, id, tenant, receipt)
     )
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY({_columns(15)})
+    FROM slots WHERE id = ANY({_columns(18)})
 """  # noqa: S608 numbers of parameters, nothing else
 
 
@@ -92,8 +93,9 @@ class Writer:
 
 
 async def _write(tx: Tx, placed: Sequence[Placement]) -> None:
-    made = [one.allocation for one in placed]
-    claims = [(one.allocation, taken) for one in placed for taken in one.plan.taken]
+    await waiting.place(tx, [one.allocation for one in placed if one.want.waited])
+    made = [one.allocation for one in placed if not one.want.waited]
+    claims = [(one, taken) for one in placed for taken in one.plan.taken]
     columns: list[Iterable[str]] = [
         [a.id for a in made],
         [a.tenant_id for a in made],
@@ -102,19 +104,25 @@ async def _write(tx: Tx, placed: Sequence[Placement]) -> None:
         [a.shape for a in made],
         [a.family for a in made],
         [a.currency for a in made],
-        [a.site_id for a in made],
-        [a.node_id for a in made],
+        [a.where[0] for a in made],
+        [a.where[1] for a in made],
         [a.created_by for a in made],
         [a.correlation_id for a in made],
         [str(a.gpus) for a in made],
         [str(a.price_micros_per_gpu_hour) for a in made],
+        [str(a.wait.priority) for a in made],
+        [a.wait.asked_site_id or "" for a in made],
+        [a.wait.ends_at.isoformat() if a.wait.ends_at else "" for a in made],
         [taken.slot_id for _, taken in claims],
         [str(taken.fence) for _, taken in claims],
-        [a.id for a, _ in claims],
-        [a.tenant_id for a, _ in claims],
-        [a.node_id for a, _ in claims],
+        [one.allocation.id for one, _ in claims],
+        [one.allocation.tenant_id for one, _ in claims],
+        [one.plan.node_id for one, _ in claims],
         [str(one.revision) for one in placed],
-        [" ".join(a.slot_ids) for a in made],
+        [one.plan.node_id for one in placed],
+        [" ".join(one.allocation.slot_ids) for one in placed],
+        [one.allocation.id for one in placed],
+        [one.allocation.tenant_id for one in placed],
     ]
     texts = [SEPARATOR.join(column) for column in columns]
     rows = await tx.fetch(PLACE, tx.now, *texts, [one.receipt for one in placed])
@@ -128,8 +136,9 @@ def _tell(tx: Tx, one: Placement, slots: Mapping[str, Record]) -> None:
     made = one.allocation
     tx.correlation_id = made.correlation_id
     orders.send(tx, made, [_binding(slots[t.slot_id], t.fence) for t in one.plan.taken])
+    action = "allocation.place" if one.want.waited else "allocation.create"
     audit.record(
-        tx, one.want.ask.actor, "allocation.create", made.id, tenant_id=made.tenant_id,
+        tx, one.want.ask.actor, action, made.id, tenant_id=made.tenant_id,
         sku=made.sku_name, gpus=made.gpus, node=made.node_id,
     )  # fmt: skip
     events.emit(

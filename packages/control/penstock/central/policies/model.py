@@ -1,6 +1,8 @@
 """Where a tenant's leases may go. Policy is the tenant's, terms are one request's. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from penstock.placement.model import Request, Strategy
 from penstock_contracts.ids import SiteId, TenantId
@@ -27,6 +29,17 @@ class Terms:
     residency: tuple[str, ...] = ()
     price_micros_max: int | None = None
     apart_from: tuple[str, ...] = ()  # leases; it must not share a node with any of them
+
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> Self:
+        """As a lease that waits keeps them; what is not there is as if nothing was asked."""
+        strategy = kept.get("strategy")
+        return cls(
+            Strategy(strategy) if strategy else None,
+            tuple(kept.get("residency", ())),
+            kept.get("price_micros_max"),
+            tuple(kept.get("apart_from", ())),
+        )
 
 
 def lay_over(request: Request, policy: Policy, terms: Terms, apart_from: list[str]) -> Request:

@@ -50,6 +50,11 @@ class Ledger:
             return None
         return _exceeded(tightest, demand)
 
+    def never(self, demand: Demand) -> bool:
+        """Whether it would not fit even if nothing else were held."""
+        lines = [self._lines[key] for key in demand.keys if key in self._lines]
+        return any(line.gpus_max is not None and demand.gpus > line.gpus_max for line in lines)
+
     def take(self, demand: Demand) -> None:
         """It is given: whoever comes later in the batch has that much less."""
         for key in demand.keys:
