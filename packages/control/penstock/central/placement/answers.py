@@ -11,9 +11,10 @@ from penstock.central.placement.wants import Want
 from penstock.kernel import idempotency
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Problem
-from penstock.placement import solver
-from penstock.placement.model import Fleet, Refusal
-from penstock_contracts.ids import AllocationId, SkuId
+from penstock.placement import estimates, solver
+from penstock.placement.model import Fleet, Refusal, Request
+from penstock.placement.waiting import Lease
+from penstock_contracts.ids import AllocationId, SkuId, TenantId
 
 
 @dataclass(frozen=True)
@@ -22,20 +23,28 @@ class Unplaced:
 
     want: Want
     refusal: Refusal
+    kept: bool = False  # it would fit on nodes that are kept for those who waited before it
 
 
 Decided = Outcome | Unplaced
 
 
-def explained(decided: Sequence[Decided], fleet: Fleet) -> list[Outcome]:
-    """Every refusal says why. Those of the same request say the same."""
-    why: dict[tuple[SkuId, object], Problem] = {}
+def hopeful(decided: Sequence[Decided]) -> list[Request]:
+    """What was refused and may fit later."""
+    refused = (one for one in decided if isinstance(one, Unplaced) and not one.refusal.never)
+    return [one.want.request for one in refused]
+
+
+def explained(decided: Sequence[Decided], fleet: Fleet, leases: Sequence[Lease]) -> list[Outcome]:
+    """Every refusal says why. Those of the same request say the same. `leases` are those whose
+    end may help."""
+    why: dict[tuple[SkuId, object, bool], Problem] = {}
     outcomes: list[Outcome] = []
     for one in decided:
         if isinstance(one, Unplaced):
-            same = (one.want.sku.id, one.want.request)
+            same = (one.want.sku.id, one.want.request, one.kept)
             if same not in why:
-                why[same] = unavailable(one.want, one.refusal, fleet)
+                why[same] = unavailable(one, fleet, leases)
             outcomes.append(why[same])
         else:
             outcomes.append(one)
@@ -95,12 +104,9 @@ async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided])
     )
 
 
-def unavailable(want: Want, refusal: Refusal, fleet: Fleet, *, kept: bool = False) -> Problem:
-    """Fail closed, and say why: every rule with the nodes it removed, and what would fit.
-
-    `kept`: it would fit on nodes that are kept for those who waited before it.
-    """
-    request = want.request
+def unavailable(one: Unplaced, fleet: Fleet, leases: Sequence[Lease]) -> Problem:
+    """Fail closed, and say why: every rule with the nodes it removed, and what would fit."""
+    want, refusal, request = one.want, one.refusal, one.want.request
     explanation: dict[str, object] = {
         "considered": refusal.considered,
         "rejections": refusal.rejections,
@@ -115,20 +121,30 @@ def unavailable(want: Want, refusal: Refusal, fleet: Fleet, *, kept: bool = Fals
         {"what": c.what, "gpus": c.request.gpus, "site": c.request.site_id, "node": c.node_id}
         for c in changes
     ]
+    ends = () if refusal.never else estimates.waiting_for(request, fleet, leases)
+    explanation["after"] = _ends(ends, want.project.tenant_id)
     suggestion = f"it would fit {changes[0].what}" if changes else ""
     plural = "s" if request.gpus > 1 else ""
     detail = f"no node can take {request.gpus} {request.family} GPU{plural} as {request.shape} now"
     if refusal.never:
         explanation["never"] = refusal.why
         detail = f"this can never be placed as the fleet is: {refusal.why}"
-    elif kept:
+    elif one.kept:
         detail = f"what has room for {request.gpus} {request.family} is kept for those who wait"
         suggestion = "ask with `queue: true` to wait as well"
     elif not suggestion:
-        suggestion = "ask with `queue: true` to wait for a lease to end, or for another SKU"
+        own = [lease.id for lease in ends if lease.tenant == want.project.tenant_id]
+        which = f"{own[0]} to end" if own else "a lease to end"
+        suggestion = f"ask with `queue: true` to wait for {which}, or for another SKU"
     return Conflict(
         detail,
         code="sku_unavailable",
         suggestion=suggestion,
         extras={"explanation": explanation},
     )
+
+
+def _ends(leases: Sequence[Lease], tenant: TenantId) -> dict[str, object]:
+    """After whose end it would fit. Others' leases are counted, and not named."""
+    own = [lease.id for lease in leases if lease.tenant == tenant]
+    return {"leases": own, "others": len(leases) - len(own)}

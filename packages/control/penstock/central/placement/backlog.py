@@ -13,7 +13,8 @@ from prometheus_client import Gauge
 
 from penstock.central.allocations import waiting as held
 from penstock.central.allocations.model import Allocation
-from penstock.central.placement import answers, leases, line, outlooks
+from penstock.central.placement import leases, line, outlooks
+from penstock.central.placement.answers import Unplaced
 from penstock.central.placement.gates import Gates
 from penstock.central.placement.wants import Want
 from penstock.central.quotas import service as quotas
@@ -34,7 +35,7 @@ class Decided:
 
     placed: list[tuple[Want, Allocation, Plan]]
     queued: list[Allocation] = field(default_factory=list[Allocation])
-    refused: dict[str, Problem] = field(default_factory=dict[str, Problem])
+    refused: dict[str, Problem | Unplaced] = field(default_factory=dict[str, Problem | Unplaced])
 
 
 async def decide(
@@ -64,7 +65,7 @@ async def decide(
         if want.waited or (each.waiting.stays and each.why is not Why.NEVER):
             staying.append(each)
         else:
-            answer.refused[want.ask.id] = _refusal(want, each, fleet, limits)
+            answer.refused[want.ask.id] = _refusal(want, each, limits)
     answer.queued = await line.begin(tx, [known[s.waiting.id] for s in staying])
     WAITING.set(len(staying))
     if staying and (not asked or answer.queued or _moved(decided, known)):
@@ -125,7 +126,7 @@ def _placed(tx: Tx, want: Want, placement: Placement) -> tuple[Want, Allocation,
     return replace(want, request=placement.request), leases.placed(tx, want, plan), plan
 
 
-def _refusal(want: Want, staying: Staying, fleet: Fleet, limits: _Limits) -> Problem:
+def _refusal(want: Want, staying: Staying, limits: _Limits) -> Problem | Unplaced:
     if staying.refusal is None:
         return limits.why[want.ask.id]
     if want.ask.queue and not staying.refusal.never and not staying.waiting.stays:
@@ -134,7 +135,7 @@ def _refusal(want: Want, staying: Staying, fleet: Fleet, limits: _Limits) -> Pro
             code="queue_full",
             suggestion="cancel one that waits, or ask again later",
         )
-    return answers.unavailable(want, staying.refusal, fleet, kept=staying.why is Why.TURN)
+    return Unplaced(want, staying.refusal, kept=staying.why is Why.TURN)
 
 
 def _moved(decided: Round, known: Wants) -> bool:

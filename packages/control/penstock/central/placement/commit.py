@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 import asyncpg
 
 from penstock.central import fleet
+from penstock.central.allocations import waiting
 from penstock.central.placement import answers, backlog, leases, line, receipts, wants
 from penstock.central.placement.answers import Decided, Unplaced
 from penstock.central.placement.gates import Gates
@@ -26,7 +27,7 @@ from penstock.central.placement.wants import Want
 from penstock.central.placement.writing import Placement, Writer
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
-from penstock.placement import solver
+from penstock.placement import estimates, solver
 from penstock.placement.model import Fleet, Plan
 from penstock_contracts.failpoints import Failpoint
 
@@ -55,12 +56,19 @@ class Committer:
             except asyncpg.UniqueViolationError:
                 continue
             AFTER.hit()
-            current = self._snapshot.settle()
-            return answers.explained(outcomes, current)
+            return await self._explain(outcomes, self._snapshot.settle())
         unavailable = Unavailable("the fleet changes too quickly; try again")
         if not asks:
             raise unavailable  # nobody asked, so nobody would read the answer
         return [unavailable] * len(asks)
+
+    async def _explain(self, decided: list[Decided], current: Fleet) -> list[Outcome]:
+        """Without the lock: what is said of the future need not be of this very moment."""
+        near = estimates.near_nodes(answers.hopeful(decided), current)
+        leases_near = (
+            await self._database.run(lambda tx: waiting.leases_on(tx, near)) if near else []
+        )
+        return answers.explained(decided, current, leases_near)
 
     async def _place(self, tx: Tx, asks: Sequence[Ask], *, again: bool) -> list[Decided]:
         await fleet.lock(tx)
