@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from claiming import central, growth, http, inprocess, loading, reference, rounds, stage
 from claiming.stage import Fleet
+
 from penstock.local.postgres import EmbeddedPostgres
 
 PLACEMENT_CLAIMS_PER_S = 2.8  # OpenStack Placement 16.0, 5,000 providers, one worker, here

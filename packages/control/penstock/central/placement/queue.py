@@ -19,13 +19,13 @@ from penstock_contracts.ids import AllocationId
 logger = log.get(__name__)
 
 WAITING_MAX: Final = 2048
-BATCH_MAX: Final = 256
+BATCH_MAX: Final = 512
 WAIT_S_MAX: Final = 20.0
 QUEUE_FOR_S_DEFAULT: Final = 7 * 86_400
 BATCH: Final = Histogram(
     "penstock_placement_batch_asks",
     "Requests placed together",
-    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
 )
 SECONDS: Final = Histogram("penstock_placement_seconds", "Time to decide and commit a batch")
 

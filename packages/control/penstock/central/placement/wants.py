@@ -35,6 +35,10 @@ class Want:
     policy: Policy
     waited: Allocation | None = None  # it waits already: since when, and how
 
+    def of(self, ask: Ask) -> "Want":
+        """What another ask wants that is the same but for its identity."""
+        return Want(ask, self.project, self.sku, self.request, self.policy)
+
     @property
     def policy_revision(self) -> int:
         return self.policy.revision
@@ -58,14 +62,26 @@ class Known:
 async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
     """By ask id: what each wants, or why it cannot want that."""
     known = await _look_up(tx, asks)
+    alike: dict[object, Want | Problem] = {}  # who asks for the same is judged once
     wants: dict[str, Want | Problem] = {}
     for ask in asks:
-        try:
-            wants[ask.id] = _want(ask, known)
-            _check_end(tx, ask)
-        except Problem as refusal:
-            wants[ask.id] = refusal
+        asked = (
+            ask.actor, ask.project, ask.sku, ask.gpus, ask.site, ask.terms, ask.priority,
+            ask.ends_at,
+        )  # fmt: skip
+        if asked not in alike:
+            alike[asked] = _judge(tx, ask, known)
+        judged = alike[asked]
+        wants[ask.id] = judged if isinstance(judged, Problem) else judged.of(ask)
     return wants
+
+
+def _judge(tx: Tx, ask: Ask, known: Known) -> Want | Problem:
+    try:
+        _check_end(tx, ask)
+        return _want(ask, known)
+    except Problem as refusal:
+        return refusal
 
 
 async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
@@ -116,7 +132,7 @@ def _laid_over(
     return Want(ask, project, sku, request, policy)
 
 
-def _nodes_apart(ask: Ask, project: Project, known: Known) -> list[str]:
+def _nodes_apart(ask: Ask, project: Project, known: Known) -> tuple[str, ...]:
     """The nodes of the leases to stay apart from. One that has ended keeps nobody away."""
     nodes: list[str] = []
     for id in ask.terms.apart_from:
@@ -129,7 +145,7 @@ def _nodes_apart(ask: Ask, project: Project, known: Known) -> list[str]:
             )
         if lease.freed_at is None and lease.node_id is not None:
             nodes.append(lease.node_id)
-    return nodes
+    return tuple(nodes)
 
 
 def _check_end(tx: Tx, ask: Ask) -> None:

@@ -11,6 +11,7 @@ from penstock.central.allocations.model import Allocation
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.db import Record, Tx
+from penstock.kernel.outgoing import drain, hold
 from penstock.placement.model import Plan
 from penstock_contracts.wire_pb2 import SlotBinding
 
@@ -44,10 +45,12 @@ PLACE: Final = f"""
         SELECT revision::bigint, 'claim', node, string_to_array(slots, ' '), id, tenant, receipt, $1
         FROM ROWS FROM (unnest({_columns(*range(23, 28))}), jsonb_array_elements($28))
             AS new (revision, node, slots, id, tenant, receipt)
+    ), told AS MATERIALIZED (
+        SELECT append_outgoing($29, $30, $31, $32, $33, $34, $1)
     )
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY({_columns(18)})
+    FROM slots WHERE id = ANY({_columns(18)}) AND EXISTS (SELECT FROM told)
 """  # noqa: S608 numbers of parameters, nothing else
 
 
@@ -63,11 +66,17 @@ class Placement:
 
 
 class Writer:
-    """Writes placements a few at a time; `put` returns while they are being written."""
+    """Writes placements a few at a time, and has work to do while the database has.
+
+    `put` sends some and returns while they are being written. Of those before, the orders,
+    audit entries and events are made meanwhile; they are sent with the next.
+    """
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
-        self._under_way: asyncio.Task[None] | None = None
+        self._sent: Sequence[Placement] = ()
+        self._answer: asyncio.Task[list[Record]] | None = None
+        self._holds = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -75,25 +84,43 @@ class Writer:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """The connection is free again, whatever happened."""
         if kind is None:
-            await self.finish()
-        elif self._under_way is not None:
+            self._tell(*await self._finish())
+        elif self._answer is not None:
             with suppress(Exception):
-                await self._under_way
+                await self._answer
 
     async def put(self, placed: Sequence[Placement]) -> None:
-        await self.finish()
-        if placed:
-            self._under_way = asyncio.create_task(_write(self._tx, placed))
-            await asyncio.sleep(0)  # let it be sent
+        if not placed:
+            return
+        columns = _texts(placed)
+        written = await self._finish()
+        await waiting.place(self._tx, [one.allocation for one in placed if one.want.waited])
+        await self._send(placed, columns)
+        self._tell(*written)
 
-    async def finish(self) -> None:
-        if self._under_way is not None:
-            under_way, self._under_way = self._under_way, None
-            await under_way
+    async def _send(self, placed: Sequence[Placement], columns: list[str]) -> None:
+        outgoing = self._tx.outgoing
+        if outgoing.entries and not self._holds:
+            await hold(self._tx.connection)
+            self._holds = True
+        receipts = [one.receipt for one in placed]
+        writing = self._tx.fetch(PLACE, self._tx.now, *columns, receipts, *drain(outgoing))
+        self._sent, self._answer = placed, asyncio.create_task(writing)
+        for _ in range(2):  # it begins in the loop's next turn, and is sent at that turn's end
+            await asyncio.sleep(0)
+
+    async def _finish(self) -> tuple[Sequence[Placement], list[Record]]:
+        """What was sent last, now that it is written."""
+        sent, answer, self._answer = self._sent, self._answer, None
+        return (sent, await answer) if answer is not None else ((), [])
+
+    def _tell(self, written: Sequence[Placement], rows: list[Record]) -> None:
+        slots = {row["id"]: row for row in rows}
+        for one in written:
+            _tell(self._tx, one, slots)
 
 
-async def _write(tx: Tx, placed: Sequence[Placement]) -> None:
-    await waiting.place(tx, [one.allocation for one in placed if one.want.waited])
+def _texts(placed: Sequence[Placement]) -> list[str]:
     made = [one.allocation for one in placed if not one.want.waited]
     claims = [(one, taken) for one in placed for taken in one.plan.taken]
     columns: list[Iterable[str]] = [
@@ -124,11 +151,7 @@ async def _write(tx: Tx, placed: Sequence[Placement]) -> None:
         [one.allocation.id for one in placed],
         [one.allocation.tenant_id for one in placed],
     ]
-    texts = [SEPARATOR.join(column) for column in columns]
-    rows = await tx.fetch(PLACE, tx.now, *texts, [one.receipt for one in placed])
-    slots = {row["id"]: row for row in rows}
-    for one in placed:
-        _tell(tx, one, slots)
+    return [SEPARATOR.join(column) for column in columns]
 
 
 def _tell(tx: Tx, one: Placement, slots: Mapping[str, Record]) -> None:

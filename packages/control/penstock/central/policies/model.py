@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Self
 
 from penstock.placement.model import Request, Strategy
@@ -42,7 +43,10 @@ class Terms:
         )
 
 
-def lay_over(request: Request, policy: Policy, terms: Terms, apart_from: list[str]) -> Request:
+@lru_cache(maxsize=4096)
+def lay_over(
+    request: Request, policy: Policy, terms: Terms, apart_from: tuple[str, ...]
+) -> Request:
     """The request under both: whichever is stricter holds. `apart_from` are nodes."""
     ceilings = [c for c in (policy.price_micros_max, terms.price_micros_max) if c is not None]
     return replace(

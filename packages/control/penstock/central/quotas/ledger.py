@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from penstock.central.quotas import store
 from penstock.central.quotas.model import TOTAL, Level, Line, kind
@@ -20,7 +21,7 @@ class Demand:
     family: str
     gpus: int
 
-    @property
+    @cached_property
     def keys(self) -> list[tuple[str, str]]:
         """Every line it counts in, from the smallest scope to the largest."""
         scopes = (self.project_id, self.organization_id, self.tenant_id)
