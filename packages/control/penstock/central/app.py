@@ -9,13 +9,18 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from penstock.central import doors, standing
-from penstock.central.access import keys
+from penstock.central.access import api as key_api
+from penstock.central.access import callers, keys
 from penstock.central.allocations import api as allocations
 from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.projects import api as projects
+from penstock.central.realms import routers as realm_routers
+from penstock.central.realms.keys.service import Keyring
+from penstock.central.realms.service import Realms
+from penstock.central.realms.users.passwords import Passwords
 from penstock.central.settings import CentralSettings
 from penstock.central.sites import api as sites
 from penstock.central.sites import enrolment
@@ -25,7 +30,7 @@ from penstock.central.skus import api as skus
 from penstock.central.slots import api as slots
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
-from penstock.kernel import authority, db, migrations, ops, process, web
+from penstock.kernel import authority, db, migrations, ops, process, sealing, web
 from penstock.kernel.db import Database
 from penstock.kernel.edge import Edge
 from penstock.kernel.wakeups import Wakeups
@@ -34,6 +39,7 @@ from penstock_contracts import VERSION
 ROUTERS = (
     tenants.router, projects.router, skus.router, sites.router, nodes.router, slots.router,
     allocations.asking, allocations.router, usage.router, doors.router, standing.router,
+    key_api.router, *realm_routers.ROUTERS,
 )  # fmt: skip
 
 
@@ -63,10 +69,13 @@ async def serve(settings: CentralSettings) -> None:
     root = authority.load_or_create_root(
         settings.data, timedelta(seconds=settings.certificate_life_s)
     )
+    seal = sealing.load_or_create(settings.data / "seal.key")
+    realms = Realms(database, settings.url, seal, Keyring(database, seal), Passwords())
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()
-    web.install(app, database=database, authenticate=partial(keys.authenticate, database))
+    web.install(app, database=database, authenticate=partial(callers.authenticate, realms))
+    app.state.realms = realms
     app.state.wakeups = wakeups
     app.state.placement = queue
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root.der)
@@ -78,6 +87,7 @@ async def serve(settings: CentralSettings) -> None:
     ]
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)
+        stack.callback(realms.passwords.close)
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())

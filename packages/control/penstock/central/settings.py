@@ -18,11 +18,17 @@ class CentralSettings(Settings):
     join_listen: str = "127.0.0.1:8081"
     link_listen: str = "127.0.0.1:8082"
     metrics_listen: str = "127.0.0.1:8083"
+    public_url: str = Field(default="", pattern=r"^(https?://[^/?#@\s]+)?$")  # as users reach it
     join_advertise: str = ""  # what sites dial, if it is not what we listen on
     link_advertise: str = ""
     bootstrap_token_file: Path | None = None
     certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def url(self) -> str:
+        """Where the API is for users: the beginning of every issuer, and tokens' audience."""
+        return self.public_url or f"http://{self.http_listen}"
 
     @property
     def join_address(self) -> str:

@@ -1,8 +1,15 @@
-"""API keys: how people and scripts prove who they are. Only hashes are stored."""
+"""API keys: how scripts prove who they are. Only hashes are stored.
+
+A tenant's key has a role of its own. A personal one belongs to a user: it can do what
+that user can at the moment, within its scopes, until it expires.
+"""
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 
 from fastapi import Request, WebSocket
 
@@ -10,9 +17,16 @@ from penstock.kernel import audit
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Unauthenticated
-from penstock_contracts.ids import KeyId, TenantId
+from penstock_contracts.ids import KeyId, TenantId, UserId
 
-TOKEN_LENGTH_MAX = 200
+TOKEN_LENGTH_MAX: Final = 200
+BEARER_LENGTH_MAX: Final = 8_192
+KNOWN: Final = """
+    SELECT k.id, k.tenant_id, k.user_id, coalesce(u.role, k.role) AS role, k.scopes, now() AS now,
+        k.expires_at, k.revoked_at IS NULL AND u.disabled_at IS NULL AS good
+    FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
+    WHERE k.hash = $1
+"""
 
 
 @dataclass(frozen=True)
@@ -29,14 +43,24 @@ def hash_token(token: str) -> bytes:
 
 
 async def create(
-    tx: Tx, actor: Actor, *, tenant_id: TenantId | None, name: str, role: str, token: str = ""
+    tx: Tx,
+    actor: Actor,
+    *,
+    tenant_id: TenantId | None,
+    name: str,
+    role: str,
+    token: str = "",
+    user_id: UserId | None = None,
+    scopes: Sequence[str] | None = None,
+    expires_at: datetime | None = None,
 ) -> NewKey:
     """Make a key. Its token is shown now and never again."""
     key = NewKey(KeyId.new(), name, role, token or f"pk_{secrets.token_urlsafe(32)}")
     await tx.execute(
         """
-        INSERT INTO api_keys (id, tenant_id, name, role, hash, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO api_keys (id, tenant_id, name, role, hash, created_at, user_id, scopes,
+            expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """,
         key.id,
         tenant_id,
@@ -44,8 +68,14 @@ async def create(
         role,
         hash_token(key.token),
         tx.now,
+        user_id,
+        scopes,
+        expires_at,
     )
-    audit.record(tx, actor, "key.create", key.id, tenant_id=tenant_id, name=name, role=role)
+    audit.record(
+        tx, actor, "key.create", key.id, tenant_id=tenant_id, name=name, role=role, user=user_id,
+        scopes=scopes, expires_at=expires_at,
+    )  # fmt: skip
     return key
 
 
@@ -58,23 +88,29 @@ async def ensure_bootstrap(tx: Tx, token: str) -> None:
         )
 
 
-def bearer(connection: Request | WebSocket) -> str:
+def presented(connection: Request | WebSocket) -> str:
+    """What the caller holds, whatever it is."""
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
-        raise Unauthenticated("send your key as `Authorization: Bearer …`")
-    if len(token) > TOKEN_LENGTH_MAX:
+        raise Unauthenticated("send your key or token as `Authorization: Bearer …`")
+    if len(token) > BEARER_LENGTH_MAX:
         raise Unauthenticated("this key is not known")
     return token
 
 
-async def authenticate(database: Database, connection: Request | WebSocket) -> Actor:
+async def authenticate(database: Database, token: str) -> Actor:
     """Who calls, by the key they hold."""
-    token = bearer(connection)
-    rows = await database.fetch(
-        "SELECT id, tenant_id, role FROM api_keys WHERE hash = $1", hash_token(token)
-    )
-    if not rows:
+    rows = [] if len(token) > TOKEN_LENGTH_MAX else await database.fetch(KNOWN, hash_token(token))
+    if not rows or not rows[0]["good"]:
         raise Unauthenticated("this key is not known")
     row = rows[0]
-    tenant = row["tenant_id"]
-    return Actor("key", row["id"], row["role"], TenantId(tenant) if tenant else None)
+    if row["expires_at"] is not None and row["expires_at"] <= database.now(row["now"]):
+        raise Unauthenticated("this key is not known")
+    tenant, scopes = row["tenant_id"], row["scopes"]
+    return Actor(
+        "key",
+        row["id"],
+        row["role"],
+        TenantId(tenant) if tenant else None,
+        None if scopes is None else frozenset(scopes),
+    )
