@@ -24,6 +24,13 @@ BROKEN: dict[str, str] = {
     "claims_of_wrong_size": "UPDATE allocations SET gpus = 3",
     "freed_out_of_step": "UPDATE allocations SET freed_at = now()",
     "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
+    "session_of_a_disabled_user": "INSERT INTO users (id, tenant_id, email, name, role, created_at,"
+    " disabled_at) VALUES ('user_x', 't', 'a@b.cd', 'x', 'member', now(), now()); "
+    "INSERT INTO sessions (id, tenant_id, user_id, kind, hash, scope, amr, agent, auth_at,"
+    " created_at, seen_at, expires_at)"
+    " VALUES ('s', 't', 'user_x', 'browser', 'h', '', '{}', '', now(), now(), now(), now())",
+    "refresh_tokens_forked": "INSERT INTO refresh_tokens (hash, tenant_id, session_id, created_at,"
+    " expires_at) VALUES ('a', 't', 's', now(), now()), ('b', 't', 's', now(), now())",
 }
 
 
@@ -42,7 +49,7 @@ async def test_a_broken_invariant_is_counted(central_url: str, name: str) -> Non
     assert counted[name] > 0
 
 
-async def test_every_invariant_of_leases_has_a_way_to_be_broken_here(central_url: str) -> None:
+async def test_every_invariant_has_a_way_to_be_broken_here(central_url: str) -> None:
     database = await db.connect(central_url, "central")
     async with database.transaction() as tx:
         names = {found.name for found in await invariants.check(tx)}

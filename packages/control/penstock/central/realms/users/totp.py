@@ -37,10 +37,15 @@ def step_of(secret: bytes, code: str, now: datetime, *, after: int) -> int | Non
     """The step that the code is for, if it is good and later than the last one used."""
     current = int(now.timestamp()) // STEP_S
     for step in range(current - DRIFT_STEPS, current + DRIFT_STEPS + 1):
-        expected = _totp(secret).generate(step * STEP_S)
-        if step > after and hmac.compare_digest(expected, code.strip().encode()):
+        expected = code_at(secret, step * STEP_S)
+        if step > after and hmac.compare_digest(expected.encode(), code.strip().encode()):
             return step
     return None
+
+
+def code_at(secret: bytes, at_s: int) -> str:
+    """What the authenticator shows at a time."""
+    return _totp(secret).generate(at_s).decode()
 
 
 def _totp(secret: bytes) -> TOTP:
