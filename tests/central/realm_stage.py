@@ -106,7 +106,7 @@ class Realm:
         return f"{self.base}/realms/{self.name}"
 
     async def post(
-        self, path: str, *, basic: tuple[str, str] | None = None, **form: str
+        self, path: str, basic: tuple[str, str] | None = None, /, **form: str
     ) -> httpx2.Response:
         headers: dict[str, str] = {}
         if basic is not None:
@@ -173,7 +173,7 @@ class Realm:
             "code_verifier": pkce.verifier,
             **changes,
         }
-        return await self.post("token", basic=(client["id"], client["secret"]), **form)
+        return await self.post("token", (client["id"], client["secret"]), **form)
 
     async def tokens(self, browser: Browser, client: Json, **changes: str | None) -> Json:
         pkce = Pkce()
@@ -217,7 +217,7 @@ async def things(central: Central, tenant: Tenant, name: str) -> dict[str, str]:
     client = await realm.client()
     tokens = await realm.tokens(browser, client)
     await realm.device(browser)
-    await realm.post("revoke", basic=(client["id"], client["secret"]), token=tokens["access_token"])
+    await realm.post("revoke", (client["id"], client["secret"]), token=tokens["access_token"])
     made = {"name": "idp", "issuer": "https://idp.example", "client_id": "c", "client_secret": "s"}
     provider = await central.platform.made("/v1/providers", tenant=tenant.id, **made)
     user = (await realm.user("someone@example.com"))["id"]
