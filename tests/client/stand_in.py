@@ -131,7 +131,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        self.answer(self.record(cast("Mapping[str, object]", json.loads(text or b"{}"))))
+        if "form" in self.headers.get("Content-Type", ""):
+            self.answer(self.record(dict(parse_qsl(text.decode()))))
+        else:
+            self.answer(self.record(cast("Mapping[str, object]", json.loads(text or b"{}"))))
 
     def record(self, body: Mapping[str, object]) -> Call:
         url = urlsplit(self.path)
