@@ -77,14 +77,34 @@ async def arrival(provider: Provider, secret: str, trip: Trip, code: str, back: 
             client, "POST", _text(metadata, "token_endpoint"), form, (provider.client_id, secret)
         )
         keys = await _ask(client, "GET", _text(metadata, "jwks_uri"))
-    claims = _verified(provider, trip, _text(answer, "id_token"), keys)
-    email = claims.get("email")
+        claims = _verified(provider, trip, _text(answer, "id_token"), keys)
+        if "email" not in claims:
+            claims = await _told(client, metadata, answer, claims)
+    return _person(claims)
+
+
+async def _told(
+    client: httpx2.AsyncClient,
+    metadata: Mapping[str, object],
+    answer: Mapping[str, object],
+    claims: Mapping[str, object],
+) -> Mapping[str, object]:
+    """What the issuer tells of the same person besides the id token."""
+    token = {"Authorization": f"Bearer {_text(answer, 'access_token')}"}
+    told = await _ask(client, "GET", _text(metadata, "userinfo_endpoint"), headers=token)
+    if told.get("sub") != claims["sub"]:
+        raise ProviderFailed("the issuer's userinfo is about someone else")
+    return {**told, **claims}
+
+
+def _person(claims: Mapping[str, object]) -> Person:
+    email, name = claims.get("email"), claims.get("name")
     verified = isinstance(email, str) and claims.get("email_verified") is True
-    name = claims.get("name")
+    named = name if isinstance(name, str) and name.isprintable() and name else email
     return Person(
         subject=_text(claims, "sub"),
-        email=cast("str", email) if verified else None,
-        name=str(name)[:100] if isinstance(name, str) and name.isprintable() else str(email)[:100],
+        email=email if isinstance(email, str) and verified else None,
+        name=str(named)[:100],
     )
 
 
@@ -123,10 +143,11 @@ async def _ask(
     url: str,
     form: Mapping[str, str] | None = None,
     login: tuple[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
 ) -> Mapping[str, object]:
     try:
         # Streamed, so that an answer without end is given up at its limit.
-        async with client.stream(method, url, data=form, auth=login) as response:
+        async with client.stream(method, url, data=form, auth=login, headers=headers) as response:
             body = b""
             async for part in response.aiter_bytes():
                 body += part
