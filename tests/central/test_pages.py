@@ -151,3 +151,4 @@ async def test_a_code_from_a_terminal_on_a_telephone_in_the_dark(
         await page.goto(f"{realm.issuer}/account")
         await photograph(page, "account-small")
         assert await page.get_by_text("penstock-cli").is_visible()
+        assert await page.get_by_text("Chrome on Linux").is_visible()

@@ -7,7 +7,7 @@ import segno
 from fastapi import APIRouter, Request, Response
 
 from penstock.central.realms import web
-from penstock.central.realms.pages import browsers, layout, tickets
+from penstock.central.realms.pages import agents, browsers, layout, tickets
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import button, field, form
 from penstock.central.realms.pages.markup import Html, el
@@ -41,11 +41,7 @@ async def show_account(request: Request, realm: Here) -> Response:
         el("h2", "Second factor"),
         _second_factor(browser, user),
         el("h2", "Where you are signed in"),
-        el(
-            "table",
-            el("tr", *(el("th", text) for text in ("Through", "Since", "Last seen", ""))),
-            *rows,
-        ),
+        el("ul", *rows, class_="sessions"),
         form(f"{realm.path}/logout", browser.csrf, button("Sign out", plain=True)),
         wide=True,
     )
@@ -139,12 +135,16 @@ def _row(browser: Browser, session: Session, current: Session, now: datetime) ->
         el("button", "End", type="submit", class_="plain small"),
         session=session.id,
     )
+    since, seen = _ago(session.created_at, now), _ago(session.seen_at, now)
+    through = session.client_id or agents.shown(session.agent)
     return el(
-        "tr",
-        el("td", session.client_id or session.agent or "a browser"),
-        el("td", _ago(session.created_at, now)),
-        el("td", _ago(session.seen_at, now)),
-        el("td", "this one" if here else ending),
+        "li",
+        el(
+            "span",
+            el("strong", through),
+            el("span", f"since {since}, last seen {seen}", class_="soft"),
+        ),
+        el("span", "this one", class_="soft") if here else ending,
     )
 
 

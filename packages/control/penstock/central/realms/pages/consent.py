@@ -16,7 +16,7 @@ from penstock.central.realms.grants.authorization import (
     Verdict,
 )
 from penstock.central.realms.grants.parameters import Asked, Malformed
-from penstock.central.realms.model import Realm
+from penstock.central.realms.model import API_SCOPES, Realm
 from penstock.central.realms.pages import browsers, layout
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import button, form
@@ -115,7 +115,10 @@ def _consent_page(
 
 
 def scope_list(scopes: Sequence[str]) -> Html:
-    return el("ul", *(el("li", MEANINGS.get(scope, scope)) for scope in scopes))
+    """What a client could do, without what is part of something else on the list."""
+    widest = [scope for scope in API_SCOPES if scope in scopes][-1:]
+    told = [scope for scope in scopes if scope not in API_SCOPES or scope in widest]
+    return el("ul", *(el("li", MEANINGS.get(scope, scope)) for scope in told))
 
 
 def trouble(realm: Realm, text: str, status: int = 400) -> Response:
