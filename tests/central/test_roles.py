@@ -93,6 +93,7 @@ TABLE: dict[str, Row] = {
     "GET /v1/users/{user}": Row(OWN),
     "POST /v1/users/{user}/disable": Row(ADMINISTERED),
     "POST /v1/users/{user}/enable": Row(ADMINISTERED),
+    "POST /v1/users/{user}/reset": Row(ADMINISTERED_NEW, {"second_factor": True}),
     "GET /v1/sessions": Row(LIST),
     "POST /v1/sessions/{session}/revoke": Row(ADMINISTERED),
     "GET /v1/clients": Row(LIST),

@@ -73,3 +73,21 @@ def enable(id: str, /, *, options: Options = UNSET) -> None:
     """Let someone who was disabled, or locked out by wrong passwords, in again."""
     with session.start(options) as run:
         answers.thing(options, run.client.users.enable(id))
+
+
+@app.command
+def reset(id: str, /, *, second_factor: bool = False, options: Options = UNSET) -> None:
+    """Give someone a way back in. The address to send them is shown once, and works once.
+
+    Parameters
+    ----------
+    second_factor
+        They lost that too: they come in without, and should set it up anew.
+    """
+    with session.start(options) as run:
+        made = run.client.users.reset(id, second_factor=second_factor)
+    if options.json:
+        screen.document(made)
+        return
+    screen.note(f"{made['email']} chooses a new password by opening this, shown this once:")
+    screen.line(made["url"])

@@ -39,6 +39,11 @@ class Users:
     def enable(self, id: str) -> User:
         return single.fetch(self.transport, requests.post("users", id, "enable"), User)
 
+    def reset(self, id: str, *, second_factor: bool = False) -> Invitation:
+        """A way back in; the answer holds the address to send them, and is not shown again."""
+        request = requests.post("users", id, "reset", second_factor=second_factor)
+        return single.fetch(self.transport, request, Invitation)
+
 
 @dataclass(frozen=True)
 class Sessions:

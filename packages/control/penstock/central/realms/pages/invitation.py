@@ -7,7 +7,7 @@ from penstock.central.realms.pages import browsers, layout, login
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import button, field, form
 from penstock.central.realms.pages.markup import el
-from penstock.central.realms.users import service as users
+from penstock.central.realms.users import invitations
 from penstock.central.realms.users.model import (
     PASSWORD_LENGTH_MAX,
     PASSWORD_LENGTH_MIN,
@@ -25,7 +25,7 @@ async def show_invitation(request: Request, realm: Here) -> Response:
     browser = browsers.of(request)
     token = request.query_params.get("token", "")[:200]
     async with web.transaction(request) as tx:
-        invitation = await users.open_invitation(tx, realm.tenant_id, token)
+        invitation = await invitations.find(tx, realm.tenant_id, token)
     if invitation is None:
         return _gone(browser)
     return _page(browser, token, invitation.email)
@@ -38,7 +38,7 @@ async def accept(request: Request, realm: Here, realms: All) -> Response:
     token, name = fields.get("token", "")[:200], fields.get("full_name", "").strip()
     password = fields.get("password", "")[: PASSWORD_LENGTH_MAX + 1]
     async with web.transaction(request) as tx:
-        invitation = await users.open_invitation(tx, realm.tenant_id, token)
+        invitation = await invitations.find(tx, realm.tenant_id, token)
     if invitation is None:
         return _gone(browser)
     fault = password_fault(password, invitation.email)
@@ -50,11 +50,13 @@ async def accept(request: Request, realm: Here, realms: All) -> Response:
     try:
         async with web.transaction(request) as tx:
             # Again, and locked: of two who hold the link at once, one gets in.
-            still = await users.open_invitation(tx, realm.tenant_id, token)
+            still = await invitations.find(tx, realm.tenant_id, token)
             if still is None:
                 return _gone(browser)
-            user = await users.accept(tx, still, name=name, password=hashed)
+            user = await invitations.accept(tx, still, name=name, password=hashed)
             onward = f"{realm.path}/account"
+            if user.totp is not None:  # a new password alone does not let them in
+                return browsers.go(f"{realm.path}/login")
             return await login.enter(tx, request, browser, user, ("pwd",), onward)
     except Conflict:
         return _gone(browser)
@@ -67,7 +69,7 @@ def _page(
     shown = layout.page(
         realm,
         "Welcome",
-        el("p", "You were invited to ", el("span", realm.name, class_="realm"), f" as {email}."),
+        el("p", "This lets you into ", el("span", realm.name, class_="realm"), f" as {email}."),
         layout.wrong(trouble),
         form(
             f"{realm.path}/invitation",

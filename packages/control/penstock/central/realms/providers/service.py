@@ -8,6 +8,7 @@ from penstock.central.realms import owners
 from penstock.central.realms.clients.model import is_loopback
 from penstock.central.realms.providers import store
 from penstock.central.realms.providers.model import Person, Provider
+from penstock.central.realms.users import invitations
 from penstock.central.realms.users import model as user_model
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
@@ -82,7 +83,7 @@ async def admit(tx: Tx, provider: Provider, person: Person) -> User | None:
         return None
     user = await users.find_by_email(tx, provider.tenant_id, address)
     if user is None:
-        user = await users.accept_by_address(tx, provider.tenant_id, address, person.name)
+        user = await invitations.accept_by_address(tx, provider.tenant_id, address, person.name)
     if user is None or user.disabled_at is not None:
         return None
     await store.link(tx, provider, person.subject, user.id)

@@ -7,7 +7,8 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
 from penstock.central.realms.service import Realms
-from penstock.central.realms.users import service
+from penstock.central.realms.users import invitations, service
+from penstock.central.realms.users.invitations import NewInvitation
 from penstock.central.realms.users.model import User
 from penstock.kernel.names import Reference
 from penstock.kernel.paging import Page, PageQuery
@@ -20,6 +21,10 @@ class NewUser(Body):
     email: Annotated[str, Field(min_length=3, max_length=254)]
     role: Literal["admin", "member", "viewer"] = "member"
     tenant: Reference | None = None
+
+
+class Reset(Body):
+    second_factor: bool = False
 
 
 class UserView(View):
@@ -65,18 +70,8 @@ async def list_users(actor: Caller, tx: Tx, paging: PageQuery) -> Page[UserView]
 @router.post("/invite", status_code=201, dependencies=[Depends(shown_once)])
 async def invite_user(body: NewUser, actor: Caller, tx: Tx, request: Request) -> InvitationView:
     """Invite someone. The address to send them is shown only now, and works once."""
-    realms: Realms = request.app.state.realms
-    made = await service.invite(tx, actor, email=body.email, role=body.role, tenant=body.tenant)
-    invitation = made.invitation
-    realm = await realms.of(tx, invitation.tenant_id)
-    return InvitationView(
-        id=invitation.id,
-        tenant=invitation.tenant_id,
-        email=invitation.email,
-        role=invitation.role,
-        url=realm.at(f"invitation?token={made.token}"),
-        expires_at=invitation.expires_at,
-    )
+    made = await invitations.invite(tx, actor, email=body.email, role=body.role, tenant=body.tenant)
+    return await _shown(request, tx, made)
 
 
 @router.get("/{id}")
@@ -95,3 +90,26 @@ async def disable_user(id: str, actor: Caller, tx: Tx) -> UserView:
 async def enable_user(id: str, actor: Caller, tx: Tx) -> UserView:
     """Let someone who was disabled, or locked out by wrong passwords, in again."""
     return UserView.of(await service.enable(tx, actor, id), tx.now)
+
+
+@router.post("/{id}/reset", status_code=201, dependencies=[Depends(shown_once)])
+async def reset_user(
+    id: str, body: Reset, actor: Caller, tx: Tx, request: Request
+) -> InvitationView:
+    """A way back in for someone who forgot their password. Shown only now, works once."""
+    made = await invitations.reset(tx, actor, id, second_factor=body.second_factor)
+    return await _shown(request, tx, made)
+
+
+async def _shown(request: Request, tx: Tx, made: NewInvitation) -> InvitationView:
+    realms: Realms = request.app.state.realms
+    invitation = made.invitation
+    realm = await realms.of(tx, invitation.tenant_id)
+    return InvitationView(
+        id=invitation.id,
+        tenant=invitation.tenant_id,
+        email=invitation.email,
+        role=invitation.role,
+        url=realm.at(f"invitation?token={made.token}"),
+        expires_at=invitation.expires_at,
+    )

@@ -138,5 +138,13 @@ async def lock_invitation_by_email(tx: Tx, tenant_id: TenantId, email: str) -> I
     return None if row is None else Invitation(**dict(row))
 
 
-async def accept_invitation(tx: Tx, id: InvitationId) -> None:
-    await tx.execute("UPDATE invitations SET accepted_at = $2 WHERE id = $1", id, tx.now)
+async def close_invitations(tx: Tx, tenant_id: TenantId, email: str) -> None:
+    await tx.execute(
+        """
+        UPDATE invitations SET accepted_at = $3
+        WHERE tenant_id = $1 AND email = $2 AND accepted_at IS NULL
+        """,
+        tenant_id,
+        email,
+        tx.now,
+    )
