@@ -106,12 +106,13 @@ async def test_the_right_password_lets_in_and_nothing_else(
         await stranger.log_in(email, password, page=page)
         for email, password in (
             (ANN, "wrong password"), (ANN, ""), (ANN, PASSWORD + "x"), (ANN, PASSWORD.upper()),
-            ("nobody@acme.example", PASSWORD), ("", ""), ("\u0000", "x"), ("x" * 5000, "x" * 5000),
+            ("nobody@acme.example", PASSWORD), ("", ""), ("x" * 5000, "x" * 5000),
         )
     ]  # fmt: skip
     told = {(answer.status, answer.trouble) for answer in answers if answer.trouble}
     assert len(told) == 1, "the same words, whatever was wrong"
     assert not any(inside(answer) for answer in answers)
+    assert (await stranger.log_in("\u0000", "x", page=page)).status == 400
     assert inside(await stranger.log_in(f"  {ANN.upper()} "))
 
 

@@ -30,9 +30,12 @@ class RealmRoute(APIRoute):
             try:
                 return await handle(request)
             except Malformed as error:
-                return refusal("invalid_request", str(error))
+                return self.refuse(request.state.realm, error)
 
         return handler
+
+    def refuse(self, realm: Realm, error: Malformed) -> Response:
+        return refusal("invalid_request", str(error))
 
 
 def _realm(request: Request) -> Realm:

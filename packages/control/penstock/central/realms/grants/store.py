@@ -7,6 +7,7 @@ import asyncpg
 
 from penstock.central.realms.grants.model import Code, Device, Refresh
 from penstock.kernel.db import Tx
+from penstock.kernel.errors import Unavailable
 from penstock_contracts.ids import SessionId, TenantId, UserId
 
 DEVICE = (
@@ -76,11 +77,12 @@ async def spend_code(tx: Tx, secret: str, session_id: SessionId) -> None:
 
 
 async def add_device(tx: Tx, tenant_id: TenantId, device: Device) -> None:
-    await tx.execute(
+    added = await tx.execute(
         """
         INSERT INTO device_codes (hash, tenant_id, client_id, user_code, scope, agent, created_at,
             expires_at, interval_s)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        ON CONFLICT (tenant_id, user_code) DO NOTHING
         """,
         device.hash,
         tenant_id,
@@ -92,6 +94,8 @@ async def add_device(tx: Tx, tenant_id: TenantId, device: Device) -> None:
         device.expires_at,
         device.interval_s,
     )
+    if not added:  # one in twenty billion
+        raise Unavailable("this code is in use; ask again")
 
 
 async def lock_device(tx: Tx, tenant_id: TenantId, secret: str) -> Device | None:

@@ -42,7 +42,7 @@ class Keyring:
     async def signer(self, tenant_id: TenantId) -> Signer:
         until, signer = self._remembered.get(tenant_id, (0.0, None))
         if signer is None or time.monotonic() >= until:
-            signer = await self._database.run(lambda tx: self._load(tx, tenant_id))
+            signer = await self._database.run(lambda tx: self._load(tx, tenant_id), patient=False)
             self._remembered[tenant_id] = (time.monotonic() + REMEMBERED_S, signer)
         return signer
 

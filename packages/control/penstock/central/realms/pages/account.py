@@ -9,17 +9,17 @@ from fastapi import APIRouter, Request, Response
 from penstock.central.realms import web
 from penstock.central.realms.pages import agents, browsers, layout, tickets
 from penstock.central.realms.pages.browsers import Browser
-from penstock.central.realms.pages.layout import button, field, form
+from penstock.central.realms.pages.layout import PageRoute, button, field, form
 from penstock.central.realms.pages.markup import Html, el
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import Session
 from penstock.central.realms.users import proofs, totp
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
-from penstock.central.realms.web import All, Here, RealmRoute
+from penstock.central.realms.web import All, Here
 from penstock.kernel.errors import NotFound
 
-router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
+router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 SESSIONS_SHOWN = 100
 
 

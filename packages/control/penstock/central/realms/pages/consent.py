@@ -15,16 +15,16 @@ from penstock.central.realms.grants.authorization import (
     LoginNeeded,
     Verdict,
 )
-from penstock.central.realms.grants.parameters import Asked, Malformed
-from penstock.central.realms.model import API_SCOPES, Realm
+from penstock.central.realms.grants.parameters import Asked
+from penstock.central.realms.model import API_SCOPES
 from penstock.central.realms.pages import browsers, layout
 from penstock.central.realms.pages.browsers import Browser
-from penstock.central.realms.pages.layout import button, form
+from penstock.central.realms.pages.layout import PageRoute, button, form
 from penstock.central.realms.pages.markup import Html, el
 from penstock.central.realms.users.model import User
-from penstock.central.realms.web import Here, RealmRoute
+from penstock.central.realms.web import Here
 
-router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
+router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 MEANINGS: Final[Mapping[str, str]] = {
     "openid": "know who you are",
     "profile": "see your name",
@@ -39,10 +39,7 @@ MEANINGS: Final[Mapping[str, str]] = {
 @router.get("/authorize")
 async def authorize(request: Request, realm: Here) -> Response:
     browser = browsers.of(request)
-    try:
-        asked = await web.asked(request, "authorize")
-    except Malformed as error:
-        return trouble(realm, str(error))
+    asked = await web.asked(request, "authorize")
     entered = asked.get(browsers.FRESH)
     others = {name: asked.get(name) for name in asked.parameters if name != browsers.FRESH}
     asked = replace(asked, parameters=others)
@@ -83,7 +80,7 @@ def _answer(browser: Browser, asked: Asked, user: User | None, verdict: Verdict)
             reply = verdict.reply
             if reply.location is not None:
                 return browsers.go(reply.location)
-            return trouble(realm, str(reply.body.get("error_description") or reply.error))
+            return layout.trouble(realm, str(reply.body.get("error_description") or reply.error))
 
 
 def _consent_page(
@@ -119,18 +116,3 @@ def scope_list(scopes: Sequence[str]) -> Html:
     widest = [scope for scope in API_SCOPES if scope in scopes][-1:]
     told = [scope for scope in scopes if scope not in API_SCOPES or scope in widest]
     return el("ul", *(el("li", MEANINGS.get(scope, scope)) for scope in told))
-
-
-def trouble(realm: Realm, text: str, status: int = 400) -> Response:
-    return layout.page(
-        realm,
-        "This did not work",
-        layout.wrong(text),
-        el(
-            "p",
-            "Go back to where you came from and try again. If it happens again, tell whoever "
-            "runs that program.",
-            class_="soft",
-        ),
-        status=status,
-    )

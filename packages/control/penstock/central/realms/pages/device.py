@@ -11,12 +11,12 @@ from penstock.central.realms.grants.model import Device, normal_user_code
 from penstock.central.realms.pages import browsers, layout
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.consent import scope_list
-from penstock.central.realms.pages.layout import button, field, form
+from penstock.central.realms.pages.layout import PageRoute, button, field, form
 from penstock.central.realms.pages.markup import el
 from penstock.central.realms.users.model import User
-from penstock.central.realms.web import Here, RealmRoute
+from penstock.central.realms.web import Here
 
-router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
+router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 UNKNOWN = "That code is not known, or has run out. Ask the program for a new one."
 
 

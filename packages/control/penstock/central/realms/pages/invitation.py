@@ -5,7 +5,7 @@ from fastapi import APIRouter, Request, Response
 from penstock.central.realms import web
 from penstock.central.realms.pages import browsers, layout, login
 from penstock.central.realms.pages.browsers import Browser
-from penstock.central.realms.pages.layout import button, field, form
+from penstock.central.realms.pages.layout import PageRoute, button, field, form
 from penstock.central.realms.pages.markup import el
 from penstock.central.realms.users import invitations
 from penstock.central.realms.users.model import (
@@ -13,10 +13,10 @@ from penstock.central.realms.users.model import (
     PASSWORD_LENGTH_MIN,
     password_fault,
 )
-from penstock.central.realms.web import All, Here, RealmRoute
+from penstock.central.realms.web import All, Here
 from penstock.kernel.errors import Conflict
 
-router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
+router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 NAME_LENGTH_MAX = 100
 
 

@@ -6,8 +6,10 @@ from typing import Final
 from fastapi import Response
 from fastapi.responses import HTMLResponse
 
+from penstock.central.realms.grants.parameters import Malformed
 from penstock.central.realms.model import Realm
 from penstock.central.realms.pages.markup import Html, el, join
+from penstock.central.realms.web import RealmRoute
 
 STYLE: Final = (Path(__file__).parent / "style.css").read_text()
 
@@ -80,3 +82,25 @@ def button(text: str, *, plain: bool = False, name: str | None = None, value: st
 
 def wrong(text: str) -> Html:
     return el("p", text, class_="wrong", role="alert") if text else Html("")
+
+
+def trouble(realm: Realm, text: str, status: int = 400) -> Response:
+    return page(
+        realm,
+        "This did not work",
+        wrong(text),
+        el(
+            "p",
+            "Go back to where you came from and try again. If it happens again, tell whoever "
+            "runs that program.",
+            class_="soft",
+        ),
+        status=status,
+    )
+
+
+class PageRoute(RealmRoute):
+    """A route for people: what cannot be read is told on a page."""
+
+    def refuse(self, realm: Realm, error: Malformed) -> Response:
+        return trouble(realm, str(error))

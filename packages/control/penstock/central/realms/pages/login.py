@@ -9,17 +9,17 @@ from fastapi import APIRouter, Request, Response
 from penstock.central.realms import web
 from penstock.central.realms.pages import browsers, layout, tickets
 from penstock.central.realms.pages.browsers import Browser
-from penstock.central.realms.pages.layout import button, field, form
+from penstock.central.realms.pages.layout import PageRoute, button, field, form
 from penstock.central.realms.pages.markup import Html, el
 from penstock.central.realms.providers import service as providers
 from penstock.central.realms.providers.model import Provider
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import proofs
 from penstock.central.realms.users.model import PASSWORD_LENGTH_MAX, User
-from penstock.central.realms.web import All, RealmRoute
+from penstock.central.realms.web import All
 from penstock.kernel.db import Tx
 
-router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
+router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 # The same words whether the address is unknown, the password wrong or the account locked.
 WRONG: Final = (
     "That email and password do not let you in. After several wrong attempts, wait a while "

@@ -6,15 +6,15 @@ from penstock.central.realms import web
 from penstock.central.realms.clients import service as clients
 from penstock.central.realms.grants.parameters import read
 from penstock.central.realms.pages import browsers, layout
-from penstock.central.realms.pages.layout import button, form
+from penstock.central.realms.pages.layout import PageRoute, button, form
 from penstock.central.realms.pages.markup import el
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import service as users
-from penstock.central.realms.web import Here, RealmRoute
+from penstock.central.realms.web import Here
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import TenantId
 
-router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
+router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/logout")

@@ -5,7 +5,12 @@ import secrets
 
 from penstock.central.access.authorization import OVERSEERS, Resource, authorize
 from penstock.central.realms.sessions import store
-from penstock.central.realms.sessions.model import AGENT_LENGTH_MAX, BROWSER_LIFE, Session
+from penstock.central.realms.sessions.model import (
+    AGENT_LENGTH_MAX,
+    BROWSER_LIFE,
+    SEEN_EVERY,
+    Session,
+)
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -42,7 +47,11 @@ async def start_browser(
 async def of_cookie(tx: Tx, tenant_id: TenantId, cookie: str) -> Session | None:
     """The live session of a browser."""
     session = await store.by_hash(tx, tenant_id, hash_cookie(cookie))
-    return session if session is not None and session.live(tx.now) else None
+    if session is None or not session.live(tx.now):
+        return None
+    if tx.now - session.seen_at > SEEN_EVERY:
+        await store.touch(tx, session.id)
+    return session
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Session]:
