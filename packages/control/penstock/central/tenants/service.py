@@ -4,6 +4,7 @@ from penstock.central.access import keys
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.access.keys import NewKey
 from penstock.central.organizations import founding
+from penstock.central.realms import creation as realms
 from penstock.central.tenants import store
 from penstock.central.tenants.model import Tenant
 from penstock.kernel import audit, events
@@ -17,6 +18,7 @@ async def create(tx: Tx, actor: Actor, *, name: str) -> Tenant:
     authorize(actor, "tenant.create", Resource("tenant"))
     tenant = Tenant(TenantId.new(), name, tx.now)
     await store.add(tx, tenant)
+    await realms.create(tx, tenant.id, name)
     audit.record(tx, actor, "tenant.create", tenant.id, tenant_id=tenant.id, name=name)
     events.emit(tx, "tenant.created", tenant.id, tenant_id=tenant.id, name=name)
     await founding.found(tx, actor, tenant.id, founding.DEFAULT)
