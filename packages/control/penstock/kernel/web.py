@@ -5,6 +5,7 @@ and commits before the answer is sent.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import cached_property
 from typing import Annotated, Any, Final
 
 import asyncpg
@@ -52,8 +53,14 @@ class BareRoute(APIRoute):
 
         return handler
 
+    @cached_property
+    def known_parameters(self) -> set[str]:
+        return query_parameters(self.dependant)
+
     def refuse_unknown_parameters(self, request: Request) -> None:
-        known = query_parameters(self.dependant)
+        if not request.scope["query_string"]:
+            return
+        known = self.known_parameters
         unknown = sorted(request.query_params.keys() - known)
         if unknown:
             raise Invalid(
