@@ -20,6 +20,7 @@ from penstock.central import fleet
 from penstock.central.allocations import waiting
 from penstock.central.placement import answers, backlog, leases, line, receipts, wants
 from penstock.central.placement.answers import Decided, Unplaced
+from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.gates import Gates
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
@@ -44,6 +45,7 @@ class Committer:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._snapshot = Snapshot()
+        self._bindings = Bindings()
 
     async def commit(self, asks: Sequence[Ask]) -> list[Outcome]:
         """Decide these, and those who wait for room; without any, only those."""
@@ -73,6 +75,7 @@ class Committer:
     async def _place(self, tx: Tx, asks: Sequence[Ask], *, again: bool) -> list[Decided]:
         await fleet.lock(tx)
         current = await self._snapshot.borrow(tx)
+        self._bindings.forget()
         same = answers.twins(asks)
         fresh = [ask for ask in asks if ask.id not in same]
         outcomes: dict[str, Decided] = {**await answers.given_before(tx, fresh, again=again)}
@@ -94,7 +97,7 @@ class Committer:
                 wanted.append(want)
         waited = await line.load(tx)
         gates = await Gates.load(tx, [*wanted, *waited])
-        async with Writer(tx) as writer:
+        async with Writer(tx, self._bindings) as writer:
             if waited or any(want.ask.queue for want in wanted):
                 await self._by_turn(tx, current, gates, wanted, waited, outcomes, writer)
             else:

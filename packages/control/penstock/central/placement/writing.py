@@ -1,13 +1,14 @@
 """What placements write: everything in one statement, while the next ones are planned."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Self
 
 from penstock.central.allocations import orders, waiting
 from penstock.central.allocations.model import Allocation
+from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.db import Record, Tx
@@ -50,7 +51,7 @@ PLACE: Final = f"""
     )
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY({_columns(18)}) AND EXISTS (SELECT FROM told)
+    FROM slots WHERE id = ANY({_columns(35)}) AND EXISTS (SELECT FROM told)
 """  # noqa: S608 numbers of parameters, nothing else
 
 
@@ -72,8 +73,9 @@ class Writer:
     audit entries and events are made meanwhile; they are sent with the next.
     """
 
-    def __init__(self, tx: Tx) -> None:
+    def __init__(self, tx: Tx, bindings: Bindings) -> None:
         self._tx = tx
+        self._bindings = bindings
         self._sent: Sequence[Placement] = ()
         self._answer: asyncio.Task[list[Record]] | None = None
         self._holds = False
@@ -104,7 +106,9 @@ class Writer:
             await hold(self._tx.connection)
             self._holds = True
         receipts = [one.receipt for one in placed]
-        writing = self._tx.fetch(PLACE, self._tx.now, *columns, receipts, *drain(outgoing))
+        claimed = [id for one in placed for id in one.allocation.slot_ids]
+        unknown = SEPARATOR.join(self._bindings.unknown(claimed))
+        writing = self._tx.fetch(PLACE, self._tx.now, *columns, receipts, *drain(outgoing), unknown)
         self._sent, self._answer = placed, asyncio.create_task(writing)
         for _ in range(2):  # it begins in the loop's next turn, and is sent at that turn's end
             await asyncio.sleep(0)
@@ -115,9 +119,9 @@ class Writer:
         return (sent, await answer) if answer is not None else ((), [])
 
     def _tell(self, written: Sequence[Placement], rows: list[Record]) -> None:
-        slots = {row["id"]: row for row in rows}
+        self._bindings.learn(rows)
         for one in written:
-            _tell(self._tx, one, slots)
+            _tell(self._tx, one, self._bindings.of(one.plan.taken))
 
 
 def _texts(placed: Sequence[Placement]) -> list[str]:
@@ -154,11 +158,11 @@ def _texts(placed: Sequence[Placement]) -> list[str]:
     return [SEPARATOR.join(column) for column in columns]
 
 
-def _tell(tx: Tx, one: Placement, slots: Mapping[str, Record]) -> None:
+def _tell(tx: Tx, one: Placement, slots: list[SlotBinding]) -> None:
     """The site is ordered, the log and the audit are told."""
     made = one.allocation
     tx.correlation_id = made.correlation_id
-    orders.send(tx, made, [_binding(slots[t.slot_id], t.fence) for t in one.plan.taken])
+    orders.send(tx, made, slots)
     action = "allocation.place" if one.want.waited else "allocation.create"
     audit.record(
         tx, one.want.ask.actor, action, made.id, tenant_id=made.tenant_id,
@@ -167,13 +171,4 @@ def _tell(tx: Tx, one: Placement, slots: Mapping[str, Record]) -> None:
     events.emit(
         tx, "allocation.placed", made.id, tenant_id=made.tenant_id, project=made.project_id,
         sku=made.sku_name, gpus=made.gpus, node=made.node_id, site=made.site_id,
-    )  # fmt: skip
-
-
-def _binding(row: Record, fence: int) -> SlotBinding:
-    id, kind, index, gpu, nvme, fabric, numa, cpus, memory, steps = row
-    return SlotBinding(
-        slot_id=id, fence=fence, chassis=kind == "chassis", index=index, gpu_uuid=gpu,
-        nvme_serial=nvme, fabric_guid=fabric, numa_node=numa, cpus=cpus, memory_mib=memory,
-        cleanup_steps=steps,
     )  # fmt: skip

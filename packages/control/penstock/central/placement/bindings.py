@@ -1,0 +1,46 @@
+"""What a site must know of each slot that is claimed. A slot never changes, so it is read once."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from penstock.kernel.db import Record
+from penstock.placement.model import Taken
+from penstock_contracts.wire_pb2 import SlotBinding
+
+KNOWN_MAX: Final = 1 << 17
+
+
+class Bindings:
+    """Of the slots that this replica has claimed, without their fences; bounded."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, SlotBinding] = {}
+
+    def unknown(self, slot_ids: Iterable[str]) -> list[str]:
+        return [id for id in slot_ids if id not in self._known]
+
+    def learn(self, rows: Sequence[Record]) -> None:
+        for row in rows:
+            self._known[row["id"]] = _binding(row)
+
+    def forget(self) -> None:
+        """Between batches, if too many are known: no batch loses what it counts on."""
+        if len(self._known) > KNOWN_MAX:
+            self._known.clear()
+
+    def of(self, taken: Sequence[Taken]) -> list[SlotBinding]:
+        """Under these fences. To be copied, not kept: the next claim changes them."""
+        found: list[SlotBinding] = []
+        for one in taken:
+            binding = self._known[one.slot_id]
+            binding.fence = one.fence
+            found.append(binding)
+        return found
+
+
+def _binding(row: Record) -> SlotBinding:
+    id, kind, index, gpu, nvme, fabric, numa, cpus, memory, steps = row
+    return SlotBinding(
+        slot_id=id, chassis=kind == "chassis", index=index, gpu_uuid=gpu, nvme_serial=nvme,
+        fabric_guid=fabric, numa_node=numa, cpus=cpus, memory_mib=memory, cleanup_steps=steps,
+    )  # fmt: skip
