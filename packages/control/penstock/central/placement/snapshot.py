@@ -1,5 +1,6 @@
 """The solver's fleet, kept current from the log of changes. Read under the fleet's lock."""
 
+import gc
 from collections.abc import Iterable
 from typing import Final
 
@@ -29,6 +30,7 @@ class Snapshot:
             revision = await fleet.revision(tx)
             self._fleet = Fleet(see_all(await fleet.nodes(tx, None)))
             self._unsure.clear()
+            gc.freeze()  # a fleet is large and lives long: collecting it in vain would take 100 ms
         else:
             revision = await self._catch_up(tx)
         self._settled = self._fleet.revision = revision

@@ -6,6 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Self
 
+import orjson
+
 from penstock.central.allocations import orders, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.bindings import Bindings
@@ -17,7 +19,7 @@ from penstock.placement.model import Plan
 from penstock_contracts.wire_pb2 import SlotBinding
 
 # Columns travel as one text each, which is far cheaper than arrays of many small values.
-SEPARATOR: Final = "\x1f"  # in no id, name or number
+SEPARATOR: Final = "\x1f"  # in no id, name, number or JSON
 
 
 def _columns(*numbers: int) -> str:
@@ -43,8 +45,9 @@ PLACE: Final = f"""
     ), logged AS (
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
-        SELECT revision::bigint, 'claim', node, string_to_array(slots, ' '), id, tenant, receipt, $1
-        FROM ROWS FROM (unnest({_columns(*range(23, 28))}), jsonb_array_elements($28))
+        SELECT revision::bigint, 'claim', node, string_to_array(slots, ' '), id, tenant,
+            receipt::json, $1
+        FROM unnest({_columns(*range(23, 29))})
             AS new (revision, node, slots, id, tenant, receipt)
     ), told AS MATERIALIZED (
         SELECT append_outgoing($29, $30, $31, $32, $33, $34, $1)
@@ -105,10 +108,9 @@ class Writer:
         if outgoing.entries and not self._holds:
             await hold(self._tx.connection)
             self._holds = True
-        receipts = [one.receipt for one in placed]
         claimed = [id for one in placed for id in one.allocation.slot_ids]
         unknown = SEPARATOR.join(self._bindings.unknown(claimed))
-        writing = self._tx.fetch(PLACE, self._tx.now, *columns, receipts, *drain(outgoing), unknown)
+        writing = self._tx.fetch(PLACE, self._tx.now, *columns, *drain(outgoing), unknown)
         self._sent, self._answer = placed, asyncio.create_task(writing)
         for _ in range(2):  # it begins in the loop's next turn, and is sent at that turn's end
             await asyncio.sleep(0)
@@ -154,6 +156,7 @@ def _texts(placed: Sequence[Placement]) -> list[str]:
         [" ".join(one.allocation.slot_ids) for one in placed],
         [one.allocation.id for one in placed],
         [one.allocation.tenant_id for one in placed],
+        [orjson.dumps(one.receipt).decode() for one in placed],
     ]
     return [SEPARATOR.join(column) for column in columns]
 
