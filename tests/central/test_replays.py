@@ -83,7 +83,7 @@ async def test_a_receipt_that_lies_is_found_out(database: Database, central_url:
     }
     for (field, lie), id in zip(lies.items(), ids, strict=False):
         await owner.execute(
-            "UPDATE fleet_changes SET receipt = jsonb_set(receipt, ARRAY[$2], $3::jsonb) "
+            "UPDATE fleet_changes SET receipt = jsonb_set(receipt::jsonb, ARRAY[$2], $3::jsonb) "
             "WHERE allocation_id = $1 AND kind = 'claim'",
             id,
             field,

@@ -48,6 +48,10 @@ LOST: Final = (
 # No transaction waits for anything but the database, so an idle one belongs to a process
 # that hangs: its locks must not outlive it for long.
 IDLE_IN_TRANSACTION_S_MAX: Final = 15
+LOCK: Final = """
+    SELECT clock_timestamp()
+    FROM (SELECT pg_advisory_xact_lock($1), set_config('enable_seqscan', 'off', true)) AS locked
+"""
 RACED: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
 
@@ -63,9 +67,10 @@ class Tx:
 
     async def lock(self, key: int) -> None:
         """Wait for an advisory lock, held to the end. What is done under it is done from now
-        on, not since the transaction began: so times are in the order of the lock."""
-        sql = "SELECT clock_timestamp() FROM (SELECT pg_advisory_xact_lock($1)) AS locked"
-        locked_at: datetime = await self.fetchval(sql, key)
+        on, not since the transaction began: so times are in the order of the lock. And it is
+        done quickly: plans are kept, and one that was made while a table was empty would read
+        all of it later."""
+        locked_at: datetime = await self.fetchval(LOCK, key)
         self.now = self.clock() if self.clock else locked_at
 
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:

@@ -5,15 +5,16 @@ and commits before the answer is sent.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Set as AbstractSet
 from functools import cached_property
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import asyncpg
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
 from penstock.kernel import db, idempotency, log
@@ -25,6 +26,7 @@ from penstock.kernel.problems import problem_response
 logger = log.get(__name__)
 PAGE_MAX: Final = 500
 
+B = TypeVar("B", bound="Body")
 Authenticate = Callable[[Request], Awaitable[Actor]]
 
 
@@ -47,7 +49,7 @@ class BareRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
-            self.refuse_unknown_parameters(request)
+            refuse_unknown_parameters(request, self.known_parameters)
             request.state.actor = await request.app.state.authenticate(request)
             return await handle(request)
 
@@ -57,17 +59,6 @@ class BareRoute(APIRoute):
     def known_parameters(self) -> set[str]:
         return query_parameters(self.dependant)
 
-    def refuse_unknown_parameters(self, request: Request) -> None:
-        if not request.scope["query_string"]:
-            return
-        known = self.known_parameters
-        unknown = sorted(request.query_params.keys() - known)
-        if unknown:
-            raise Invalid(
-                f"{unknown[0][:64]!r} is not a parameter here; "
-                + (f"the parameters are {', '.join(sorted(known))}" if known else "there are none")
-            )
-
 
 class TxRoute(BareRoute):
     """One request, one transaction."""
@@ -76,7 +67,7 @@ class TxRoute(BareRoute):
         handle = APIRoute.get_route_handler(self)
 
         async def handler(request: Request) -> Response:
-            self.refuse_unknown_parameters(request)
+            refuse_unknown_parameters(request, self.known_parameters)
             actor: Actor = await request.app.state.authenticate(request)
             request.state.actor = actor
             database: Database = request.app.state.database
@@ -94,6 +85,44 @@ class TxRoute(BareRoute):
             return response
 
         return handler
+
+
+def refuse_unknown_parameters(request: Request, known: AbstractSet[str]) -> None:
+    if not request.scope["query_string"]:
+        return
+    unknown = sorted(request.query_params.keys() - known)
+    if unknown:
+        raise Invalid(
+            f"{unknown[0][:64]!r} is not a parameter here; "
+            + (f"the parameters are {', '.join(sorted(known))}" if known else "there are none")
+        )
+
+
+class LeanRoute(APIRoute):
+    """For a route that must cost little: its endpoint takes the request and the body, and makes
+    the response itself. It opens no transaction."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        body: type[Body] = get_type_hints(self.endpoint)["body"]
+
+        async def handler(request: Request) -> Response:
+            refuse_unknown_parameters(request, frozenset())
+            request.state.actor = await self.authenticate(request)
+            response: Response = await self.endpoint(request, parse(body, await request.body()))
+            return response
+
+        return handler
+
+    async def authenticate(self, request: Request) -> Actor:
+        actor: Actor = await request.app.state.authenticate(request)
+        return actor
+
+
+def parse(model: type[B], body: bytes) -> B:
+    try:
+        return model.model_validate_json(body)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False)) from None
 
 
 def query_parameters(dependant: Dependant) -> set[str]:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import AwareDatetime, Field
 
 from penstock.central.allocations import release, service
@@ -13,10 +13,11 @@ from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.placement import replaying
 from penstock.central.placement.queue import QUEUE_FOR_S_DEFAULT, Ask, Queue
 from penstock.kernel import idempotency
+from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.names import Reference
 from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import BareRoute, Caller, CorrelationId, Tx, TxRoute, View
+from penstock.kernel.web import BareRoute, Caller, LeanRoute, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/allocations", tags=["allocations"], route_class=TxRoute)
 QUEUE_FOR_S_MAX: Final = 90 * 86_400
@@ -51,23 +52,22 @@ class NewAllocation(NewTerms):
     ) = None
 
 
-async def _queue(request: Request) -> Queue:
-    queue: Queue = request.app.state.placement
-    return queue
+class AskingRoute(LeanRoute):
+    """Tells the placement queue that somebody is about to ask."""
+
+    async def authenticate(self, request: Request) -> Actor:
+        queue: Queue = request.app.state.placement
+        with queue.coming():
+            return await super().authenticate(request)
 
 
-@asking.post("", status_code=201, response_model=AllocationView)
-async def create_allocation(
-    request: Request,
-    body: NewAllocation,
-    actor: Caller,
-    correlation_id: CorrelationId,
-    queue: Annotated[Queue, Depends(_queue)],
-) -> Response:
+async def create_allocation(request: Request, body: NewAllocation) -> Response:
     """Lease GPUs. Answers once the slots are claimed; watch `status` for `active`.
 
     With `queue`, what cannot be placed now waits: `status` is `queued`, `estimate` says for what.
     """
+    queue: Queue = request.app.state.placement
+    actor: Actor = request.state.actor
     key = idempotency.key_of(request)
     answer = await queue.submit(
         Ask(
@@ -76,7 +76,7 @@ async def create_allocation(
             sku=body.sku,
             gpus=body.gpus,
             site=body.site,
-            correlation_id=correlation_id,
+            correlation_id=request.state.correlation_id,
             key=key,
             fingerprint=await idempotency.fingerprint(request) if key else b"",
             terms=body.terms(),
@@ -88,8 +88,13 @@ async def create_allocation(
     )
     view = AllocationView.of(answer.allocation, answer.now, actor)
     replayed = {"Idempotency-Replayed": "true"} if answer.replayed else {}
-    # Written here, since it is the busiest route: it need not be checked against itself.
     return Response(view.model_dump_json(), 201, replayed, "application/json")
+
+
+asking.add_api_route(
+    "", create_allocation, methods=["POST"], status_code=201, response_model=AllocationView,
+    route_class_override=AskingRoute,
+)  # fmt: skip
 
 
 @router.get("")

@@ -1,7 +1,8 @@
 """The placement queue: requests wait in their process, one task places all that wait."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -20,6 +21,7 @@ logger = log.get(__name__)
 
 WAITING_MAX: Final = 2048
 BATCH_MAX: Final = 1024
+COMING_S_MAX: Final = 0.002
 WAIT_S_MAX: Final = 20.0
 QUEUE_FOR_S_DEFAULT: Final = 7 * 86_400
 BATCH: Final = Histogram(
@@ -77,9 +79,24 @@ class Queue:
     def __init__(self, commit: Commit) -> None:
         self._commit = commit
         self._rounds: list[asyncio.Future[None]] = []
+        self._coming = 0
+        self._nobody_comes = asyncio.Event()
+        self._nobody_comes.set()
         self._waiting: asyncio.Queue[tuple[Ask, asyncio.Future[Outcome]] | None] = asyncio.Queue(
             WAITING_MAX
         )
+
+    @contextmanager
+    def coming(self) -> Generator[None, None, None]:
+        """Around what must be done before `submit`: the next batch waits for it a moment."""
+        self._coming += 1
+        self._nobody_comes.clear()
+        try:
+            yield
+        finally:
+            self._coming -= 1
+            if not self._coming:
+                self._nobody_comes.set()
 
     async def submit(self, ask: Ask) -> Placed | Queued:
         """Wait for the batch that decides this request; raise its refusal."""
@@ -112,6 +129,7 @@ class Queue:
         """Ensures that what waits is placed: all of it, together, as soon as possible."""
         while True:
             batch = [await self._waiting.get()]
+            await self._company()
             while len(batch) < BATCH_MAX and not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())
             # Who gave up in the meantime is not placed.
@@ -120,6 +138,12 @@ class Queue:
                 await self._place(asked)
             if self._rounds:
                 await self._round()
+
+    async def _company(self) -> None:
+        """A batch of one costs almost as much as one of many: who is at the door comes along."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(COMING_S_MAX):
+                await self._nobody_comes.wait()
 
     async def _round(self) -> None:
         rounds, self._rounds = self._rounds, []
