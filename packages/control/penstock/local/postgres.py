@@ -34,6 +34,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "wal_level": "replica",
     "fsync": "on",
     "synchronous_commit": "on",
+    "wal_writer_delay": "10ms",  # a batch writes much: most of it is on disk before its commit
     "log_checkpoints": "off",
     "timezone": "UTC",
     "log_timezone": "UTC",

@@ -69,6 +69,21 @@ class Family:
         self._count(row, -1)
         self._spare.append(row.number)
 
+    def free(self, id: str, slot_ids: Iterable[str]) -> None:
+        """These whole slots may be claimed again; their fences stay."""
+        row = self.rows[id]
+        if row.cohort.traits.divisible:
+            self.give(self.slots(id, slot_ids))
+            return
+        self._unindex(id, row)
+        gpus = 0
+        for slot_id in slot_ids:
+            if slot_id == row.chassis_id:
+                row.chassis_free = True
+            else:
+                gpus |= 1 << row.slot_ids.index(slot_id)
+        self._settle(id, row, gpus, free=True)
+
     def take(self, part: Part) -> None:
         """What the part takes is held from now on, under its new fences."""
         self._turn(part, free=False)
@@ -93,22 +108,35 @@ class Family:
     def _turn(self, part: Part, *, free: bool) -> None:
         row = self.rows[part.node_id]
         self._unindex(part.node_id, row)
-        columns, number, sign = self.columns, row.number, 1 if free else -1
+        columns, number, gpus = self.columns, row.number, 0
         for taken in part.taken:
             if taken.slot_id == row.chassis_id:
                 columns.chassis_fence[number] = taken.fence
                 row.chassis_free = free
-                continue
-            gpu = row.slot_ids.index(taken.slot_id)
-            columns.fences[number, gpu] = taken.fence
-            columns.milli[number, gpu] += sign * taken.milli
-            if not row.cohort.traits.divisible:
-                others = columns.free.item(number) & ~(1 << gpu)
-                columns.free[number] = others | free << gpu
+            else:
+                gpu = row.slot_ids.index(taken.slot_id)
+                columns.fences[number, gpu] = taken.fence
+                gpus |= 1 << gpu
+        if row.cohort.traits.divisible:
+            self._share(row, part, 1 if free else -1)
+            gpus = 0
+        self._settle(part.node_id, row, gpus, free=free)
+
+    def _share(self, row: Row, part: Part, sign: int) -> None:
+        columns, number = self.columns, row.number
+        for taken in part.taken:
+            if taken.slot_id != row.chassis_id:
+                columns.milli[number, row.slot_ids.index(taken.slot_id)] += sign * taken.milli
         columns.cpu_milli[number] += sign * part.cpu_milli
         columns.memory_mib[number] += sign * part.memory_mib
+
+    def _settle(self, id: str, row: Row, gpus: int, *, free: bool) -> None:
+        """These GPUs, as a mask, are free or held from now on; its new state is indexed."""
+        if gpus:
+            before: int = self.columns.free.item(row.number)
+            self.columns.free[row.number] = before | gpus if free else before & ~gpus
         row.state = self._state(row)
-        self._index(part.node_id, row)
+        self._index(id, row)
 
     def slots(self, id: str, slot_ids: Iterable[str], *, later: int = 0) -> Part:
         """Whole slots of a node, under their last fences or `later` ones."""

@@ -59,8 +59,7 @@ class Fleet:
         """These slots may be claimed again."""
         home = self._homes.get(node_id)
         if home is not None:
-            family = self._families[home]
-            family.give(family.slots(node_id, slot_ids))
+            self._families[home].free(node_id, slot_ids)
 
     def give(self, part: Part) -> None:
         """The part's slots are free again; its fences are those of their last claim."""

@@ -38,23 +38,25 @@ PLACE: Final = f"""
             nullif(ends, '')::timestamptz, 'active', $1, 1, $1, $1
         FROM unnest({_columns(*range(2, 18))}) AS new (id, tenant, project, sku, shape, family,
             currency, site, node, by, correlation, gpus, price, priority, asked_site, ends)
+    ), placed AS MATERIALIZED (
+        SELECT id, tenant, node, revision, receipt, string_to_array(slots, ' ') AS slots,
+            string_to_array(fences, ' ') AS fences
+        FROM unnest({_columns(*range(18, 25))})
+            AS new (id, tenant, node, slots, fences, revision, receipt)
     ), held AS (
         INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
-        SELECT slot, fence::bigint, allocation, tenant, node, $1
-        FROM unnest({_columns(*range(18, 23))}) AS new (slot, fence, allocation, tenant, node)
+        SELECT slot, fence::bigint, id, tenant, node, $1
+        FROM placed, unnest(slots, fences) AS one (slot, fence)
     ), logged AS (
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
-        SELECT revision::bigint, 'claim', node, string_to_array(slots, ' '), id, tenant,
-            receipt::json, $1
-        FROM unnest({_columns(*range(23, 29))})
-            AS new (revision, node, slots, id, tenant, receipt)
+        SELECT revision::bigint, 'claim', node, slots, id, tenant, receipt::json, $1 FROM placed
     ), told AS MATERIALIZED (
-        SELECT append_outgoing($29, $30, $31, $32, $33, $34, $1)
+        SELECT append_outgoing($25, $26, $27, $28, $29, $30, $1)
     )
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY({_columns(35)}) AND EXISTS (SELECT FROM told)
+    FROM slots WHERE id = ANY({_columns(31)}) AND EXISTS (SELECT FROM told)
 """  # noqa: S608 numbers of parameters, nothing else
 
 
@@ -128,7 +130,6 @@ class Writer:
 
 def _texts(placed: Sequence[Placement]) -> list[str]:
     made = [one.allocation for one in placed if not one.want.waited]
-    claims = [(one, taken) for one in placed for taken in one.plan.taken]
     columns: list[Iterable[str]] = [
         [a.id for a in made],
         [a.tenant_id for a in made],
@@ -146,16 +147,12 @@ def _texts(placed: Sequence[Placement]) -> list[str]:
         [str(a.wait.priority) for a in made],
         [a.wait.asked_site_id or "" for a in made],
         [a.wait.ends_at.isoformat() if a.wait.ends_at else "" for a in made],
-        [taken.slot_id for _, taken in claims],
-        [str(taken.fence) for _, taken in claims],
-        [one.allocation.id for one, _ in claims],
-        [one.allocation.tenant_id for one, _ in claims],
-        [one.plan.node_id for one, _ in claims],
-        [str(one.revision) for one in placed],
-        [one.plan.node_id for one in placed],
-        [" ".join(one.allocation.slot_ids) for one in placed],
         [one.allocation.id for one in placed],
         [one.allocation.tenant_id for one in placed],
+        [one.plan.node_id for one in placed],
+        [" ".join([taken.slot_id for taken in one.plan.taken]) for one in placed],
+        [" ".join([str(taken.fence) for taken in one.plan.taken]) for one in placed],
+        [str(one.revision) for one in placed],
         [orjson.dumps(one.receipt).decode() for one in placed],
     ]
     return [SEPARATOR.join(column) for column in columns]
