@@ -1,5 +1,7 @@
 """The desired document that tells a site what an allocation should be."""
 
+from collections.abc import Iterable
+
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.sites import service as sites
 from penstock.central.slots.model import Slot
@@ -12,23 +14,23 @@ DESIRED = {Desired.ACTIVE: wire.DESIRED_ACTIVE, Desired.RELEASED: wire.DESIRED_R
 SHAPE = {Shape.BAREMETAL: wire.SHAPE_BAREMETAL, Shape.GPU_SLICE: wire.SHAPE_GPU_SLICE}
 
 
-def send(tx: Tx, allocation: Allocation, slots: list[wire.SlotBinding]) -> None:
-    """Append the newest revision to the site's orders."""
+def send(tx: Tx, allocation: Allocation, slots: Iterable[bytes]) -> None:
+    """Append the newest revision to the site's orders. Its slots are encoded bindings."""
     site_id, node_id = allocation.where
-    document = wire.DesiredAllocation(
-        allocation_id=allocation.id,
-        revision=allocation.revision,
-        desired=DESIRED[allocation.desired],
-        shape=SHAPE[allocation.shape],
-        node_id=node_id,
-        slots=slots,
-        correlation_id=allocation.correlation_id,
-    )
-    body = wire.SiteOrder(allocation=document).SerializeToString()
-    feed.append(tx, sites.orders(site_id), body, key=allocation.id)
+    order = wire.SiteOrder()
+    document = order.allocation
+    document.allocation_id = allocation.id
+    document.revision = allocation.revision
+    document.desired = DESIRED[allocation.desired]
+    document.shape = SHAPE[allocation.shape]
+    document.node_id = node_id
+    document.correlation_id = allocation.correlation_id
+    for slot in slots:
+        document.slots.add().MergeFromString(slot)
+    feed.append(tx, sites.orders(site_id), order.SerializeToString(), key=allocation.id)
 
 
-def binding(slot: Slot) -> wire.SlotBinding:
+def binding(slot: Slot) -> bytes:
     return wire.SlotBinding(
         slot_id=slot.id,
         fence=slot.fence,
@@ -42,4 +44,4 @@ def binding(slot: Slot) -> wire.SlotBinding:
         memory_mib=slot.memory_mib,
         cleanup_nonce=slot.cleanup_nonce or b"",
         cleanup_steps=slot.cleanup_steps,
-    )
+    ).SerializeToString()

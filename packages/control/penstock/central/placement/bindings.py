@@ -1,6 +1,7 @@
 """What a site must know of each slot that is claimed. A slot never changes, so it is read once."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from penstock.kernel.db import Record
@@ -14,33 +15,33 @@ class Bindings:
     """Of the slots that this replica has claimed, without their fences; bounded."""
 
     def __init__(self) -> None:
-        self._known: dict[str, bytes] = {}  # encoded: the garbage collector passes these by
+        self._known: dict[str, bytes] = {}  # encoded: cheap to keep, cheap to send
 
     def unknown(self, slot_ids: Iterable[str]) -> list[str]:
         return [id for id in slot_ids if id not in self._known]
 
     def learn(self, rows: Sequence[Record]) -> None:
         for row in rows:
-            self._known[row["id"]] = _binding(row).SerializeToString()
+            self._known[row["id"]] = _binding(row)
 
     def forget(self) -> None:
         """Between batches, if too many are known: no batch loses what it counts on."""
         if len(self._known) > KNOWN_MAX:
             self._known.clear()
 
-    def of(self, taken: Sequence[Taken]) -> list[SlotBinding]:
-        """Under these fences."""
-        found: list[SlotBinding] = []
-        for one in taken:
-            binding = SlotBinding.FromString(self._known[one.slot_id])
-            binding.fence = one.fence
-            found.append(binding)
-        return found
+    def of(self, taken: Sequence[Taken]) -> list[bytes]:
+        """Encoded, under these fences: what is appended to a message is merged into it."""
+        return [self._known[one.slot_id] + _fence(one.fence) for one in taken]
 
 
-def _binding(row: Record) -> SlotBinding:
+@lru_cache(maxsize=4096)
+def _fence(fence: int) -> bytes:
+    return SlotBinding(fence=fence).SerializeToString()
+
+
+def _binding(row: Record) -> bytes:
     id, kind, index, gpu, nvme, fabric, numa, cpus, memory, steps = row
     return SlotBinding(
         slot_id=id, chassis=kind == "chassis", index=index, gpu_uuid=gpu, nvme_serial=nvme,
         fabric_guid=fabric, numa_node=numa, cpus=cpus, memory_mib=memory, cleanup_steps=steps,
-    )  # fmt: skip
+    ).SerializeToString()  # fmt: skip

@@ -1,12 +1,10 @@
 """Whether a tenant may hold more: its quotas at every level, then its balance."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 
-from penstock.central.balances.gate import Gate, Rate
+from penstock.central.balances.gate import Gate
 from penstock.central.placement.wants import Want
-from penstock.central.projects.model import Project
-from penstock.central.quotas.ledger import Demand, Ledger
+from penstock.central.quotas.ledger import Ledger
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Problem
 
@@ -20,30 +18,17 @@ class Gates:
 
     def never(self, want: Want) -> bool:
         """Whether it alone is more than may be held."""
-        return self._ledger.never(demand(want))
+        return self._ledger.never(want.demand)
 
     @classmethod
     async def load(cls, tx: Tx, wanted: Sequence[Want]) -> "Gates":
-        ledger = await Ledger.load(tx, [demand(want) for want in wanted])
-        return cls(ledger, await Gate.load(tx, [rate(want) for want in wanted]))
+        kinds = {id(want.demand): want for want in wanted}.values()  # many want the same
+        ledger = await Ledger.load(tx, [want.demand for want in kinds])
+        return cls(ledger, await Gate.load(tx, [want.rate for want in kinds]))
 
     def refuse(self, want: Want) -> Problem | None:
-        return self._ledger.refuse(demand(want)) or self._gate.refuse(rate(want))
+        return self._ledger.refuse(want.demand) or self._gate.refuse(want.rate)
 
     def take(self, want: Want) -> None:
-        self._ledger.take(demand(want))
-        self._gate.take(rate(want))
-
-
-def demand(want: Want) -> Demand:
-    return _demand(want.project, want.sku.family, want.request.gpus)
-
-
-@lru_cache(maxsize=4096)
-def _demand(project: Project, family: str, gpus: int) -> Demand:
-    return Demand(project.tenant_id, project.organization_id, project.id, family, gpus)
-
-
-def rate(want: Want) -> Rate:
-    price = want.request.gpus * want.sku.price_micros_per_gpu_hour
-    return Rate(want.project.tenant_id, want.sku.currency, price)
+        self._ledger.take(want.demand)
+        self._gate.take(want.rate)

@@ -7,12 +7,14 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
+from penstock.central.balances.gate import Rate
 from penstock.central.placement.queue import Ask
 from penstock.central.policies import model as overlays
 from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.central.projects import service as projects
 from penstock.central.projects.model import Project
+from penstock.central.quotas.ledger import Demand
 from penstock.central.sites import service as site_service
 from penstock.central.sites.model import Site
 from penstock.central.skus import service as sku_service
@@ -33,11 +35,13 @@ class Want:
     sku: Sku
     request: Request
     policy: Policy
+    demand: Demand  # what it counts in its quotas
+    rate: Rate  # what it will cost
     waited: Allocation | None = None  # it waits already: since when, and how
 
     def of(self, ask: Ask) -> "Want":
         """What another ask wants that is the same but for its identity."""
-        return Want(ask, self.project, self.sku, self.request, self.policy)
+        return Want(ask, self.project, self.sku, self.request, self.policy, self.demand, self.rate)
 
     @property
     def policy_revision(self) -> int:
@@ -85,12 +89,12 @@ def _judge(tx: Tx, ask: Ask, known: Known) -> Want | Problem:
 
 
 async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
-    found = await projects.find(tx, [ask.project for ask in asks])
+    found = await projects.find(tx, list({ask.project for ask in asks}))
     apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
     leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []
     return Known(
         projects=found,
-        skus=await sku_service.find(tx, [ask.sku for ask in asks]),
+        skus=await sku_service.find(tx, list({ask.sku for ask in asks})),
         sites={name: await _site(tx, name) for name in {ask.site for ask in asks if ask.site}},
         policies=await policies.find(tx, [project.tenant_id for project in found]),
         leases={lease.id: lease for lease in leases},
@@ -129,7 +133,10 @@ def _laid_over(
     bare = Request(sku.family, sku.shape, gpus, site_id)
     policy = known.policies[project.tenant_id]
     request = overlays.lay_over(bare, policy, ask.terms, _nodes_apart(ask, project, known))
-    return Want(ask, project, sku, request, policy)
+    tenant, org = project.tenant_id, project.organization_id
+    demand = Demand(tenant, org, project.id, sku.family, gpus)
+    rate = Rate(tenant, sku.currency, gpus * sku.price_micros_per_gpu_hour)
+    return Want(ask, project, sku, request, policy, demand, rate)
 
 
 def _nodes_apart(ask: Ask, project: Project, known: Known) -> tuple[str, ...]:

@@ -16,7 +16,6 @@ from penstock.kernel import audit, events
 from penstock.kernel.db import Record, Tx
 from penstock.kernel.outgoing import drain, hold
 from penstock.placement.model import Plan
-from penstock_contracts.wire_pb2 import SlotBinding
 
 # Columns travel as one text each, which is far cheaper than arrays of many small values.
 SEPARATOR: Final = "\x1f"  # in no id, name, number or JSON
@@ -158,7 +157,7 @@ def _texts(placed: Sequence[Placement]) -> list[str]:
     return [SEPARATOR.join(column) for column in columns]
 
 
-def _tell(tx: Tx, one: Placement, slots: list[SlotBinding]) -> None:
+def _tell(tx: Tx, one: Placement, slots: Sequence[bytes]) -> None:
     """The site is ordered, the log and the audit are told."""
     made = one.allocation
     tx.correlation_id = made.correlation_id
