@@ -18,6 +18,7 @@ CREATE TABLE feed_entries (
     PRIMARY KEY (feed, seq)
 );
 CREATE UNIQUE INDEX feed_entries_document ON feed_entries (feed, key) WHERE key IS NOT NULL;
+ALTER TABLE feed_entries SET (toast_tuple_target = 8160);  -- short-lived: not worth compressing
 
 -- How far this plane has applied each source. Moved in the transaction of the effects.
 CREATE TABLE feed_cursors (

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+import orjson
+
 from penstock_contracts.ids import EventId, TenantId
 
 if TYPE_CHECKING:
@@ -66,17 +68,21 @@ class Outgoing:
 
 async def flush(connection: "Connection", outgoing: Outgoing, now: datetime) -> None:
     if outgoing.audit or outgoing.events or outgoing.entries or outgoing.told:
-        await connection.execute(
-            "SELECT append_outgoing($1, $2, $3, $4, $5, $6, $7)", *drain(outgoing), now
-        )
+        await connection.execute(f"SELECT {append(1)}", *drain(outgoing), now)
+
+
+def append(first: int) -> str:
+    """The call that appends what `drain` gives and the time, parameters `first` and following."""
+    audit, events, *rest = (f"${number}" for number in range(first, first + 7))
+    return f"append_outgoing({audit}::text::jsonb, {events}::text::jsonb, {', '.join(rest)})"
 
 
 def drain(outgoing: Outgoing) -> tuple[object, ...]:
-    """What was collected, as `append_outgoing` takes it; nothing is left."""
+    """What was collected, ready to be sent; nothing is left."""
     entries = _newest(outgoing.entries)
     drained = (
-        outgoing.audit,
-        outgoing.events,
+        orjson.dumps(outgoing.audit, default=str).decode(),
+        orjson.dumps(outgoing.events, default=str).decode(),
         [entry.feed for entry in entries],
         [entry.key for entry in entries],
         [entry.body for entry in entries],

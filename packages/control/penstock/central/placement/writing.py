@@ -14,7 +14,7 @@ from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.db import Record, Tx
-from penstock.kernel.outgoing import drain, hold
+from penstock.kernel.outgoing import append, drain, hold
 from penstock.placement.model import Plan
 
 # Columns travel as one text each, which is far cheaper than arrays of many small values.
@@ -51,11 +51,11 @@ PLACE: Final = f"""
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
         SELECT revision::bigint, 'claim', node, slots, id, tenant, receipt::json, $1 FROM placed
     ), told AS MATERIALIZED (
-        SELECT append_outgoing($25, $26, $27, $28, $29, $30, $1)
+        SELECT {append(25)}
     )
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY({_columns(31)}) AND EXISTS (SELECT FROM told)
+    FROM slots WHERE id = ANY({_columns(32)}) AND EXISTS (SELECT FROM told)
 """  # noqa: S608 numbers of parameters, nothing else
 
 
@@ -98,21 +98,27 @@ class Writer:
     async def put(self, placed: Sequence[Placement]) -> None:
         if not placed:
             return
-        columns = _texts(placed)
+        holds = self._holds or bool(self._tx.outgoing.entries)
+        letter = self._letter(placed)
         written = await self._finish()
         await waiting.place(self._tx, [one.allocation for one in placed if one.want.waited])
-        await self._send(placed, columns)
-        self._tell(*written)
-
-    async def _send(self, placed: Sequence[Placement], columns: list[str]) -> None:
-        outgoing = self._tx.outgoing
-        if outgoing.entries and not self._holds:
+        if holds and not self._holds:
             await hold(self._tx.connection)
             self._holds = True
+        self._sent = placed
+        await self._send(letter)
+        self._tell(*written)
+
+    def _letter(self, placed: Sequence[Placement]) -> list[object]:
+        """All that PLACE takes. The database waits for it between two statements, so it is
+        written before the first of them is done."""
+        now = self._tx.now
         claimed = [id for one in placed for id in one.allocation.slot_ids]
         unknown = SEPARATOR.join(self._bindings.unknown(claimed))
-        writing = self._tx.fetch(PLACE, self._tx.now, *columns, *drain(outgoing), unknown)
-        self._sent, self._answer = placed, asyncio.create_task(writing)
+        return [now, *_texts(placed), *drain(self._tx.outgoing), now, unknown]
+
+    async def _send(self, letter: list[object]) -> None:
+        self._answer = asyncio.create_task(self._tx.fetch(PLACE, *letter))
         for _ in range(2):  # it begins in the loop's next turn, and is sent at that turn's end
             await asyncio.sleep(0)
 
