@@ -241,4 +241,4 @@ def _undivided(
 ) -> State:
     every = (1 << layout.gpus) - 1
     whole = complete and chassis_free and free == every
-    return State(layout.gpus, approved, complete, whole, layout.pools(free))
+    return State(layout.gpus, approved, complete, whole, layout.pools(free), free.bit_count())

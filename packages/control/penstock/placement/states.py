@@ -14,17 +14,14 @@ from penstock.placement.requests import Shape, Strategy
 
 
 class State(NamedTuple):
-    """Of a node that is not divided. `free` counts nothing while the whole node is held."""
+    """Of a node that is not divided."""
 
     gpus: int
     approved: int
     complete: bool  # the chassis and every GPU are approved
     whole: bool  # complete, and all of it is free
     pools: tuple[Pool, ...]
-
-    @property
-    def free(self) -> int:
-        return sum(pool.free for pool in self.pools)
+    free: int  # GPUs in all pools; none while the whole node is held
 
 
 class Divided(NamedTuple):
