@@ -26,7 +26,13 @@ FAMILY = "h100"
 GPUS = 8
 SLICE, METAL = "slice", "metal"
 STEPS = ["runtime.destroyed", "gpu.memory_cleared", "gpu.reset", "nvme.erased", "fabric.detached"]
-SETTINGS = {"shared_buffers": "512MB", "max_wal_size": "4GB", "checkpoint_timeout": "30min"}
+SEGMENTS = 64  # of the log, 16 MB each
+SETTINGS = {
+    "shared_buffers": "512MB",
+    "min_wal_size": "2GB",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "30min",
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,21 @@ class Fleet:
 def server() -> Generator[EmbeddedPostgres, None, None]:
     """Postgres as `penstock up` runs it: durable, every commit on disk."""
     with postgres.temporary(SETTINGS) as started:
+        asyncio.run(_recycle_log(started.url("postgres", role="postgres")))
         yield started
+
+
+async def _recycle_log(url: str) -> None:
+    """A server that has run for a while writes over old segments of its log; a new one would
+    first fill each with zeros, in the time of whoever writes."""
+    connection = await asyncpg.connect(url)
+    try:
+        for _ in range(SEGMENTS):
+            await connection.execute("SELECT pg_logical_emit_message(false, '', '')")
+            await connection.execute("SELECT pg_switch_wal()")
+        await connection.execute("CHECKPOINT")
+    finally:
+        await connection.close()
 
 
 def build(started: EmbeddedPostgres, name: str, nodes: int) -> Fleet:

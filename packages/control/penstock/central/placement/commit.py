@@ -34,7 +34,7 @@ from penstock_contracts.failpoints import Failpoint
 
 T = TypeVar("T")
 ATTEMPTS_MAX: Final = 3
-TOGETHER: Final = 40  # placements that one statement writes
+TOGETHER: Final = 48  # placements that one statement writes
 BEFORE: Final = Failpoint("central.placement.before_commit")
 AFTER: Final = Failpoint("central.placement.after_commit")
 
