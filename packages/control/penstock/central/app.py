@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from penstock.central import doors, standing
 from penstock.central.access import keys
@@ -35,7 +37,8 @@ from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
 from penstock.kernel import authority, db, migrations, ops, process, web
 from penstock.kernel.db import Database
-from penstock.kernel.edge import Edge
+from penstock.kernel.edge import Doors, Edge
+from penstock.kernel.gateway import Gateway
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 
@@ -45,6 +48,9 @@ ROUTERS = (  # tried in this order: the busiest first
     slots.router, usage.router, availability.router, defragmentation.router,
     doors.router, standing.router,
 )  # fmt: skip
+DOORS = Doors(
+    always=frozenset({"/healthz", "/readyz"}), streams=frozenset({"/v1/events", "/v1/ws"})
+)
 
 
 def create() -> FastAPI:
@@ -76,7 +82,9 @@ async def serve(settings: CentralSettings) -> None:
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()
-    web.install(app, database=database, authenticate=keys.Holders(database).authenticate)
+    gateway = Gateway(settings.limits)
+    authenticate = gateway.guard(keys.Holders(database).authenticate)
+    web.install(app, database=database, authenticate=authenticate)
     app.state.wakeups = wakeups
     app.state.placement = queue
     app.state.fleet = Reading()
@@ -85,7 +93,9 @@ async def serve(settings: CentralSettings) -> None:
     checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
     app.router.routes.extend(ops.routes(checks))
     servers = [
-        ops.server(Edge(app), settings.http_listen),
+        ops.server(
+            front(app, gateway, settings), settings.http_listen, proxies=settings.trusted_proxies
+        ),
         ops.server(ops.app(checks), settings.metrics_listen),
     ]
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
@@ -100,6 +110,23 @@ async def serve(settings: CentralSettings) -> None:
             await server.listening.wait()
         await wakeups.listening.wait()
         process.tell_ready(api=f"http://{settings.http_listen}")
+
+
+def front(app: ASGIApp, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
+    """The API behind its gateway."""
+    edge = Edge(app, gateway, DOORS, hsts_s=settings.hsts_s)
+    if not settings.cors_origins:
+        return edge
+    return CORSMiddleware(
+        edge,
+        allow_origins=settings.cors_origins,
+        allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+        allow_headers=("Authorization", "Idempotency-Key", "Last-Event-ID", "X-Correlation-Id"),
+        expose_headers=(
+            "Idempotency-Replayed", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+            "Retry-After", "X-Correlation-Id",
+        ),
+    )  # fmt: skip
 
 
 async def _answers(database: Database) -> None:
