@@ -43,10 +43,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Party:
-    """Whose requests are counted together."""
+    """Whose requests are counted together; the platform's own have no tenant."""
 
-    tenant: str
     key: str
+    tenant: str | None
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Visitor:
 
     @property
     def name(self) -> str:
-        return self.party.tenant if self.party else self.address
+        return (self.party.tenant or self.party.key) if self.party else self.address
 
 
 class Gateway:
@@ -87,6 +87,8 @@ class Gateway:
         visitor.level = key
         if key.retry_after_s:
             raise too_many("this key", key)
+        if visitor.party.tenant is None:
+            return
         tenant = self._tenants.take(visitor.party.tenant)
         if tenant.remaining <= key.remaining:
             visitor.level = tenant
@@ -131,7 +133,7 @@ class Gateway:
             raise too_many("your address, with credentials that are not known,", level)
         actor = await authenticate(connection)
         self._bad_keys.give_back(visitor.address)
-        visitor.party = Party(actor.tenant_id or actor.name, actor.name)
+        visitor.party = Party(actor.name, actor.tenant_id)
         self._known[visitor.credential] = visitor.party
         if len(self._known) > KNOWN_MAX:
             self._known.popitem(last=False)

@@ -17,6 +17,7 @@ HEADER_BYTES_MAX: Final = 8 * 1024
 HEADERS_BYTES_MAX: Final = 32 * 1024
 HEADERS_MAX: Final = 100
 HEAD_BYTES_MAX: Final = 64 * 1024  # as it arrives, before it is whole
+LINGER_S: Final = 1.0  # closing at once would take back the answer: what is unread resets
 
 
 def refusal(scope: Scope) -> Problem | None:
@@ -40,8 +41,11 @@ class BoundedProtocol(HttpToolsProtocol):
 
     _in_head = False
     _head_bytes = 0
+    _refused = False
 
     def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
         if self._in_head:
             self._head_bytes += len(data)
         super().data_received(data)
@@ -57,10 +61,9 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _refuse(self) -> None:
-        if self.transport.is_closing():
-            return
+        self._refused = True
         answer = render(HeadTooLarge(f"the head is longer than {HEAD_BYTES_MAX} bytes"), "")
         lines = [b"HTTP/1.1 431 Request Header Fields Too Large", b"connection: close"]
         lines += [name + b": " + value for name, value in answer.raw_headers]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(answer.body)]))
-        self.transport.close()
+        self.loop.call_later(LINGER_S, self.transport.close)
