@@ -112,6 +112,36 @@ async def test_a_flooding_tenant_is_shed_and_another_is_served(scene: Scene) -> 
     print(f"loud: {dict(statuses)}, quiet: {dict(quiet)}")
 
 
+async def hold(scene: Scene, caller: Caller) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Begin a request and keep it in progress: its body is not all there yet."""
+    host, _, port = scene.replica.address.removeprefix("http://").rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    lines = ["POST /v1/projects HTTP/1.1", "Host: x", f"Authorization: Bearer {caller.token}"]
+    writer.write("\r\n".join([*lines, "Content-Length: 2", "", "{"]).encode())
+    return reader, writer
+
+
+async def test_a_share_is_exactly_what_leaves_room_for_others(scene: Scene) -> None:
+    held = [await hold(scene, scene.loud) for _ in range(ROOM)]
+    answers = [asyncio.create_task(reader.readline()) for reader, _ in held]
+    refused: set[asyncio.Task[bytes]] = set()
+    while len(refused) < ROOM // 5:
+        done, _ = await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED, timeout=10)
+        refused |= done
+        answers = [answer for answer in answers if answer not in done]
+    assert {answer.result().split()[1] for answer in refused} == {b"503"}
+    assert (await scene.loud.get("/v1/me")).status_code == 503
+    calls = [scene.quiet.get("/v1/me") for _ in range(3)]
+    assert [(await call).status_code for call in calls] == [200] * 3
+    assert (await scene.client.get("/readyz")).status_code == 200
+    for _, writer in held:
+        writer.write(b"}")
+    assert {line.split()[1] for line in await asyncio.gather(*answers)} == {b"422"}
+    assert (await scene.loud.get("/v1/me")).status_code == 200
+    for _, writer in held:
+        writer.close()
+
+
 async def test_streams_do_not_take_the_room_of_requests(scene: Scene) -> None:
     async with asyncio.TaskGroup() as group:
         opened = [asyncio.Event() for _ in range(ROOM * 2)]
