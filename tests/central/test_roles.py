@@ -198,16 +198,19 @@ async def test_each_role_is_answered_by_what_it_asks_for(
     await ask_all(stage, operation, row)
 
 
+CHANGES = "SELECT count(*) FROM audit_entries WHERE action <> 'access.denied'"
+
+
 async def ask_all(stage: Stage, operation: str, row: Row) -> None:
     """The lesser roles first: what they were refused must not have happened."""
-    before = await stage.central.value("SELECT count(*) FROM audit_entries")
+    before = await stage.central.value(CHANGES)
     changes = 0
     for role, expected in zip(ROLES, row.expected, strict=True):
         assert await stage.ask(role, operation, row) == expected, role
         if expected in (401, 403, 404, 409):
-            now = await stage.central.value("SELECT count(*) FROM audit_entries")
+            now = await stage.central.value(CHANGES)
             assert now == before + changes, f"{role} was refused, and yet something changed"
-        now = await stage.central.value("SELECT count(*) FROM audit_entries")
+        now = await stage.central.value(CHANGES)
         changes = now - before
 
 

@@ -37,6 +37,7 @@ from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
 from penstock.kernel import authority, db, migrations, ops, process, web
 from penstock.kernel.db import Database
+from penstock.kernel.denials import Denials
 from penstock.kernel.edge import Doors, Edge
 from penstock.kernel.gateway import Gateway
 from penstock.kernel.wakeups import Wakeups
@@ -84,7 +85,8 @@ async def serve(settings: CentralSettings) -> None:
     app = create()
     gateway = Gateway(settings.limits)
     authenticate = gateway.guard(keys.Holders(database).authenticate)
-    web.install(app, database=database, authenticate=authenticate)
+    denials = Denials(database)
+    web.install(app, database=database, authenticate=authenticate, denials=denials)
     app.state.wakeups = wakeups
     app.state.placement = queue
     app.state.fleet = Reading()
@@ -102,6 +104,7 @@ async def serve(settings: CentralSettings) -> None:
         stack.push_async_callback(database.close)
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
+        group.create_task(denials.run())
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
