@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from penstock.central import doors, standing
 from penstock.central.access import keys
 from penstock.central.allocations import api as allocations
+from penstock.central.audit import api as audit
 from penstock.central.availability import api as availability
 from penstock.central.balances import api as balances
 from penstock.central.defragmentation import api as defragmentation
@@ -47,7 +48,7 @@ ROUTERS = (  # tried in this order: the busiest first
     allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
     projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
     slots.router, usage.router, availability.router, defragmentation.router,
-    doors.router, standing.router,
+    audit.router, doors.router, standing.router,
 )  # fmt: skip
 DOORS = Doors(
     always=frozenset({"/healthz", "/readyz"}), streams=frozenset({"/v1/events", "/v1/ws"})
