@@ -5,6 +5,7 @@ CREATE TABLE audit_exports (
     seq         bigint NOT NULL DEFAULT 0,
     hash        bytea NOT NULL DEFAULT '\x00',
     exported_at timestamptz,
+    store       text NOT NULL DEFAULT '', -- where; another one begins with the first entry
     fault       text NOT NULL DEFAULT '' -- why it does not go on
 );
 INSERT INTO audit_exports DEFAULT VALUES;

@@ -16,6 +16,7 @@ from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
 from penstock_client.resources.allocations import Allocations, Usages
+from penstock_client.resources.audit import Audit
 from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
@@ -41,6 +42,7 @@ class Client:
         self.defragmentation = Defragmentation(self.transport)
         self.usage = Usages(self.transport)
         self.events = Events(self.transport)
+        self.audit = Audit(self.transport)
 
     def __enter__(self) -> Self:
         return self

@@ -14,6 +14,7 @@ from penstock.central import doors, standing
 from penstock.central.access import keys
 from penstock.central.allocations import api as allocations
 from penstock.central.audit import api as audit
+from penstock.central.audit.exporter import Exporter
 from penstock.central.availability import api as availability
 from penstock.central.balances import api as balances
 from penstock.central.defragmentation import api as defragmentation
@@ -41,6 +42,7 @@ from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
 from penstock.kernel.edge import Doors, Edge
 from penstock.kernel.gateway import Gateway
+from penstock.kernel.objects import Objects
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 
@@ -81,6 +83,7 @@ async def serve(settings: CentralSettings) -> None:
     root = authority.load_or_create_root(
         settings.data, timedelta(seconds=settings.certificate_life_s)
     )
+    exporter = Exporter(database, Objects(settings.audit_url), root.key)
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()
@@ -106,6 +109,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
         group.create_task(denials.run())
+        group.create_task(exporter.keep(wakeups, settings.database_url))
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:

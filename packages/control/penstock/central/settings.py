@@ -50,7 +50,12 @@ class CentralSettings(Settings):
     cors_origins: Origins = ()  # web pages of these may call the API
     hsts_s: int = Field(default=0, ge=0)  # say so if TLS is in front, and for how long
     trusted_proxies: str = "127.0.0.1,::1"  # addresses and networks whose X-Forwarded-… counts
+    audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def audit_url(self) -> str:
+        return self.audit_store or (self.data.absolute() / "audit").as_uri()
 
     @property
     def limits(self) -> Limits:

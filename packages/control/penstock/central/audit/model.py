@@ -52,9 +52,10 @@ class Fault:
 class Export:
     """How far the log is in object storage, as this database has it."""
 
-    point: Point
-    at: datetime | None
-    fault: str
+    point: Point = Point()
+    at: datetime | None = None
+    store: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True)

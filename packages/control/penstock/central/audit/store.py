@@ -66,18 +66,19 @@ async def point(tx: Tx, seq: int) -> Point | None:
 
 
 async def export(tx: Tx) -> Export:
-    row = await tx.fetchrow("SELECT seq, hash, exported_at, fault FROM audit_exports")
-    return (
-        Export(_point(row), row["exported_at"], row["fault"]) if row else Export(Point(), None, "")
-    )
+    row = await tx.fetchrow("SELECT seq, hash, exported_at, store, fault FROM audit_exports")
+    if row is None:
+        return Export()
+    return Export(_point(row), row["exported_at"], row["store"], row["fault"])
 
 
-async def exported(tx: Tx, point: Point) -> None:
+async def exported(tx: Tx, point: Point, where: str) -> None:
     await tx.execute(
-        "UPDATE audit_exports SET seq = $1, hash = $2, exported_at = $3, fault = ''",
+        "UPDATE audit_exports SET seq = $1, hash = $2, exported_at = $3, store = $4, fault = ''",
         point.seq,
         point.hash,
         tx.now,
+        where,
     )
 
 
