@@ -114,13 +114,21 @@ SELECT wall_off('events');
 SELECT wall_off('audit_entries');
 SELECT wall_off('idempotency_keys');
 
+-- An entry as text: what its hash covers, and what is exported.
+CREATE FUNCTION audit_text(
+    seq bigint, tenant_id text, actor text, action text, subject text, detail jsonb, reason text,
+    correlation_id text, at timestamptz) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN jsonb_build_array(
+        seq, tenant_id, actor, action, subject, detail, reason, correlation_id,
+        (extract(epoch FROM at) * 1000000)::bigint)::text;
+
 CREATE FUNCTION audit_hash(
     previous bytea, seq bigint, tenant_id text, actor text, action text, subject text,
     detail jsonb, reason text, correlation_id text, at timestamptz) RETURNS bytea
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN sha256(previous || convert_to(jsonb_build_array(
-        seq, tenant_id, actor, action, subject, detail, reason, correlation_id,
-        (extract(epoch FROM at) * 1000000)::bigint)::text, 'UTF8'));
+    RETURN sha256(previous || convert_to(audit_text(
+        seq, tenant_id, actor, action, subject, detail, reason, correlation_id, at), 'UTF8'));
 
 -- What a transaction appends, written at its very end and always in this order: audit,
 -- events, feeds by name. Each log is numbered under a row lock that is held until commit,
@@ -152,6 +160,7 @@ BEGIN
         END LOOP;
         INSERT INTO audit_entries SELECT * FROM unnest(entries);
         UPDATE audit_head SET seq = head.seq, hash = head.hash;
+        touched := concat_ws(',', touched, 'audit');
     END IF;
 
     IF jsonb_array_length(happened) > 0 THEN

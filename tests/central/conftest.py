@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.kernel import db
+from penstock.kernel.db import Database
+
 from . import plane, stand_in_site
 from .plane import Central, Tenant
 from .stand_in_site import StandInSite
@@ -38,3 +41,11 @@ async def catalog(central: Central) -> None:
             "/v1/skus", name=name, shape=shape, family="h100", gpu_counts=counts,
             price_micros_per_gpu_hour=3_600_000,
         )  # fmt: skip
+
+
+@pytest.fixture
+async def central_database(central_url: str) -> AsyncGenerator[Database, None]:
+    """Central's database without a central."""
+    database = await db.connect(central_url, "central", size=4)
+    yield database
+    await database.close()

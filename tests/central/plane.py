@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import asyncpg
 import httpx2
 import orjson
 
@@ -193,3 +194,12 @@ async def _ready(serving: "asyncio.Task[None]") -> None:
         loop.remove_reader(read)
         os.close(read)
         os.environ.pop("PENSTOCK_READY_FD", None)
+
+
+async def as_superuser(url: str, sql: str, *args: object) -> None:
+    """What nobody but an intruder would do."""
+    connection = await asyncpg.connect(url.replace("penstock@", "postgres@", 1))
+    try:
+        await connection.execute(sql, *args)
+    finally:
+        await connection.close()

@@ -376,6 +376,9 @@ async def census(central: Central) -> dict[str, int]:
     )
     names = [row["tablename"] for row in tables if row["tablename"] != "schema_migrations"]
     counts = {name: await central.value(f'SELECT count(*) FROM "{name}"') for name in names}
+    # That somebody was denied something is told a little later.
+    told = "SELECT count(*) FROM audit_entries WHERE action <> 'access.denied'"
+    counts["audit_entries"] = await central.value(told)
     counts["heads"] = await central.value("SELECT sum(seq) FROM feed_heads")
     return counts
 

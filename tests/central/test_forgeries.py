@@ -184,7 +184,7 @@ FORGERIES: dict[str, Callable[[Loot], str]] = {
         f"{realm_forger.b64(b'{}')}.{realm_forger.b64(b'[' * 3000)}.x"
     ),
     "a huge token": lambda loot: loot.signed(scope="x" * 5000),
-    "a huge header": lambda loot: "x" * 9000,
+    "the largest header that is read": lambda loot: "x" * 8000,
 }
 
 
@@ -200,6 +200,18 @@ async def test_it_is_refused_everywhere_and_nothing_changed(loot: Loot, name: st
     assert read.json["detail"] == written.json["detail"]
     assert "kid" not in read.json["detail"], "a forger learns nothing of what was wrong"
     assert (about.status, about.json) == (401, {"error": "invalid_token"})
+    assert await census(loot.central) == before
+
+
+async def test_a_header_that_is_too_large_is_not_read(loot: Loot) -> None:
+    forged = loot.central.caller("x" * 9000)
+    before = await census(loot.central)
+    answers = [
+        await forged.get("/v1/me"),
+        await forged.post("/v1/projects", name="forged"),
+        await forged.send("GET", "/realms/acme/userinfo"),
+    ]
+    assert [(a.status, a.code) for a in answers] == [(431, "headers_too_large")] * 3
     assert await census(loot.central) == before
 
 

@@ -71,4 +71,5 @@ async def test_invariants_are_listed_by_name_and_count_what_is_broken(
     superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
     await superuser.execute("UPDATE audit_entries SET actor = 'mallory' WHERE seq = 1")
     await superuser.close()
-    assert (await central.violations()).keys() == {"audit_chain"}
+    # The exporter may have noticed it by now, too.
+    assert (await central.violations()).keys() - {"audit_export"} == {"audit_chain"}

@@ -115,8 +115,8 @@ async def test_a_removed_limit_is_gone_and_removing_it_again_changes_nothing(
         "SELECT action, detail FROM audit_entries WHERE action LIKE 'quota.%' ORDER BY seq"
     )
     assert [(entry["action"], entry["detail"]) for entry in written] == [
-        ("quota.set", {"family": "h100", "gpus_max": 0, "before": None}),
-        ("quota.remove", {"family": "h100", "gpus_max": None, "before": 0}),
+        ("quota.set", {"family": "h100", "gpus_max": 0, "before": {"gpus_max": None}}),
+        ("quota.remove", {"family": "h100", "gpus_max": None, "before": {"gpus_max": 0}}),
     ]
 
 

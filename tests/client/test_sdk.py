@@ -25,6 +25,14 @@ def client(api: Api, pauses: list[float]) -> Generator[Client]:
         yield client
 
 
+def test_too_many_requests_are_asked_again_when_the_api_says(
+    api: Api, client: Client, pauses: list[float]
+) -> None:
+    api.on("GET", "/v1/tenants/a", Answer(429, {}, {"Retry-After": "3"}), TENANT)
+    assert client.tenants.get("a")["id"] == "tenant_1"
+    assert pauses == [3.0]
+
+
 def test_a_post_is_sent_again_with_the_same_key_until_it_is_answered(
     api: Api, client: Client, pauses: list[float]
 ) -> None:

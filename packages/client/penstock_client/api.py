@@ -17,6 +17,7 @@ from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
 from penstock_client.resources.allocations import Allocations, Usages
+from penstock_client.resources.audit import Audit
 from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
@@ -48,6 +49,7 @@ class Client:
         self.users = Users(self.transport)
         self.sessions = Sessions(self.transport)
         self.keys = Keys(self.transport)
+        self.audit = Audit(self.transport)
 
     def __enter__(self) -> Self:
         return self

@@ -7,7 +7,7 @@ OK: Final = 0
 REFUSED: Final = 1
 USAGE: Final = 2
 UNREACHABLE: Final = 3
-NOT_NOW: Final = frozenset({502, 503, 504})
+NOT_NOW: Final = frozenset({429, 502, 503, 504})
 
 
 class FieldError(TypedDict):

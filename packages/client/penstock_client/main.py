@@ -23,6 +23,7 @@ NOUNS: Final = {
     "node": "The machines at the sites.",
     "slot": "A GPU with its disk, fabric device, CPUs and memory.",
     "defragmentation": "Moves that would open whole nodes or larger slices.",
+    "audit": "Who did what, and whether the log of it is whole.",
     "invariants": "What must always hold, with any violations.",
     "user": "The people of a tenant: who is in, who is invited, who is out.",
     "session": "Where people are signed in.",

@@ -389,3 +389,44 @@ class Event(TypedDict):
     correlationid: str
     sequence: int | str
     data: Mapping[str, object]
+
+
+class AuditEntry(TypedDict):
+    """Of a change, `before` in `detail` has what was there."""
+
+    seq: int
+    at: str
+    tenant: str | None
+    actor: str
+    action: str
+    subject: str
+    reason: str
+    detail: Mapping[str, object]
+    correlation_id: str
+    hash: str
+
+
+class AuditPoint(TypedDict):
+    seq: int
+    hash: str
+
+
+class AuditFault(TypedDict):
+    seq: int
+    fault: str
+
+
+class AuditExport(TypedDict):
+    seq: int
+    hash: str
+    at: str | None
+    fault: str
+
+
+class AuditVerification(TypedDict):
+    after: int
+    until: AuditPoint
+    head: AuditPoint
+    faults: list[AuditFault]
+    export: AuditExport
+    next: int | None

@@ -1,5 +1,6 @@
 """Keys and the signatures made with them. Every plane and every node has one P-256 key."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -69,6 +70,11 @@ def public_der(key: ec.EllipticCurvePublicKey) -> bytes:
     return key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
+
+
+def fingerprint(public_key: bytes) -> str:
+    """A public key as people compare it: SHA-256 over its DER, in hexadecimal."""
+    return hashlib.sha256(public_key).hexdigest()
 
 
 def verify(public_key: bytes, signed: wire_pb2.Signed) -> bytes:

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from penstock_client import errors
 from penstock_client.requests import Request, Transport
 from penstock_client.views import Page
 
 T = TypeVar("T", bound=Mapping[str, object])
+PAGE_MAX: Final = 500  # of the API
 
 
 def collect(
@@ -29,7 +30,8 @@ def collect(
 
 def fetch(transport: Transport, request: Request, kind: type[T], limit: int | None) -> Page[T]:
     if limit is not None:
-        request = replace(request, query={**request.query, "limit": str(limit)})
+        most = min(limit, PAGE_MAX)
+        request = replace(request, query={**request.query, "limit": str(most)})
     body = transport.send(request)
     if not isinstance(body, dict) or "items" not in body:
         raise errors.NotTheApi(f"{request.path} did not answer with a list of {kind.__name__}")

@@ -7,11 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp
 
 from penstock.central import doors, standing
 from penstock.central.access import api as key_api
 from penstock.central.access import callers, keys
 from penstock.central.allocations import api as allocations
+from penstock.central.audit import api as audit
+from penstock.central.audit.exporter import Exporter
 from penstock.central.availability import api as availability
 from penstock.central.balances import api as balances
 from penstock.central.defragmentation import api as defragmentation
@@ -41,7 +45,10 @@ from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
 from penstock.kernel import authority, db, migrations, ops, process, sealing, web
 from penstock.kernel.db import Database
-from penstock.kernel.edge import Edge
+from penstock.kernel.denials import Denials
+from penstock.kernel.edge import Doors, Edge
+from penstock.kernel.gateway import Gateway
+from penstock.kernel.objects import Objects
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 
@@ -49,8 +56,11 @@ ROUTERS = (  # tried in this order: the busiest first
     allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
     projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
     slots.router, usage.router, availability.router, defragmentation.router,
-    doors.router, standing.router, key_api.router, *realm_routers.ROUTERS,
+    audit.router, doors.router, standing.router, key_api.router, *realm_routers.ROUTERS,
 )  # fmt: skip
+DOORS = Doors(
+    always=frozenset({"/healthz", "/readyz"}), streams=frozenset({"/v1/events", "/v1/ws"})
+)
 
 
 def create() -> FastAPI:
@@ -81,11 +91,14 @@ async def serve(settings: CentralSettings) -> None:
     )
     seal = sealing.load_or_create(settings.data / "seal.key")
     realms = Realms(database, settings.url, seal, Keyring(database, seal), Passwords())
+    exporter = Exporter(database, Objects(settings.audit_url), root.key)
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()
-    caller = partial(callers.authenticate, realms, keys.Holders(database))
-    web.install(app, database=database, authenticate=caller)
+    gateway = Gateway(settings.limits)
+    caller = gateway.guard(partial(callers.authenticate, realms, keys.Holders(database)))
+    denials = Denials(database)
+    web.install(app, database=database, authenticate=caller, denials=denials)
     app.state.realms = realms
     app.state.wakeups = wakeups
     app.state.placement = queue
@@ -95,7 +108,9 @@ async def serve(settings: CentralSettings) -> None:
     checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
     app.router.routes.extend(ops.routes(checks))
     servers = [
-        ops.server(Edge(app), settings.http_listen),
+        ops.server(
+            front(app, gateway, settings), settings.http_listen, proxies=settings.trusted_proxies
+        ),
         ops.server(ops.app(checks), settings.metrics_listen),
     ]
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
@@ -103,6 +118,8 @@ async def serve(settings: CentralSettings) -> None:
         stack.callback(realms.passwords.close)
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
+        group.create_task(denials.run())
+        group.create_task(exporter.keep(wakeups, settings.database_url))
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
         group.create_task(nudges.run(database, wakeups, queue.decide))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
@@ -112,6 +129,23 @@ async def serve(settings: CentralSettings) -> None:
             await server.listening.wait()
         await wakeups.listening.wait()
         process.tell_ready(api=f"http://{settings.http_listen}")
+
+
+def front(app: ASGIApp, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
+    """The API behind its gateway."""
+    edge = Edge(app, gateway, DOORS, hsts_s=settings.hsts_s)
+    if not settings.cors_origins:
+        return edge
+    return CORSMiddleware(
+        edge,
+        allow_origins=settings.cors_origins,
+        allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
+        allow_headers=("Authorization", "Idempotency-Key", "Last-Event-ID", "X-Correlation-Id"),
+        expose_headers=(
+            "Idempotency-Replayed", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+            "Retry-After", "X-Correlation-Id",
+        ),
+    )  # fmt: skip
 
 
 async def _answers(database: Database) -> None:

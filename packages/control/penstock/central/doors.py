@@ -61,11 +61,8 @@ async def stream_events(
 @router.websocket("/v1/ws")
 async def websocket_events(socket: WebSocket) -> None:
     """The same envelopes over a WebSocket. `?after=SEQ` resumes, `?subject=` filters."""
-    state = socket.app.state
     try:
-        actor: Actor = await state.authenticate(socket)
-        authorize(actor, "event.view", Resource("event", None, actor.tenant_id))
-        after = await _start(state.database, actor, socket.query_params.get("after"))
+        actor, after = await _enter(socket)
     except Problem as refusal:
         await socket.close(code=4400 + refusal.status % 100, reason=refusal.detail[:120])
         return
@@ -78,6 +75,19 @@ async def websocket_events(socket: WebSocket) -> None:
         pass
     finally:
         sending.cancel()
+
+
+async def _enter(socket: WebSocket) -> tuple[Actor, int]:
+    """Who it is, and after which event they go on."""
+    state = socket.app.state
+    actor: Actor = await state.authenticate(socket)
+    try:
+        authorize(actor, "event.view", Resource("event", None, actor.tenant_id))
+    except Problem as refusal:
+        path = socket.url.path
+        state.denials.note(actor, "GET", path, path, refusal, socket.state.correlation_id)
+        raise
+    return actor, await _start(state.database, actor, socket.query_params.get("after"))
 
 
 async def _send(socket: WebSocket, actor: Actor, after: int) -> None:

@@ -2,13 +2,27 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, StringConstraints
 
+from penstock.kernel.buckets import Rate
+from penstock.kernel.gateway import Limits
 from penstock.kernel.settings import Settings
 
 PREFIX = "PENSTOCK_CENTRAL_"
+
+
+def _separated(value: object) -> object:
+    """In the environment a list is text with commas."""
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+# Exactly as a browser sends it: no path, no wildcard.
+Origin = Annotated[str, StringConstraints(pattern=r"^https?://[a-z0-9.-]+(:[0-9]{1,5})?$")]
+Origins = Annotated[tuple[Origin, ...], BeforeValidator(_separated)]
 
 
 class CentralSettings(Settings):
@@ -25,7 +39,34 @@ class CentralSettings(Settings):
     bootstrap_token_file: Path | None = None
     certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
     site_grace_s: float = Field(default=60.0, ge=0.1, le=86_400)  # then a missing site is away
+    # Each replica's own: a limit of all together is divided by their number.
+    tenant_requests_per_s: float = Field(default=5_000, ge=0.1)
+    tenant_requests_burst: int = Field(default=10_000, ge=1)
+    key_requests_per_s: float = Field(default=5_000, ge=0.1)
+    key_requests_burst: int = Field(default=10_000, ge=1)
+    bad_keys_per_s: float = Field(default=10, ge=0.1)  # from one address
+    bad_keys_burst: int = Field(default=500, ge=1)
+    requests_max: int = Field(default=1_000, ge=1)  # in progress
+    streams_max: int = Field(default=1_000, ge=1)  # of events
+    cors_origins: Origins = ()  # web pages of these may call the API
+    hsts_s: int = Field(default=0, ge=0)  # say so if TLS is in front, and for how long
+    trusted_proxies: str = "127.0.0.1,::1"  # addresses and networks whose X-Forwarded-… counts
+    audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def audit_url(self) -> str:
+        return self.audit_store or (self.data.absolute() / "audit").as_uri()
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            tenant=Rate(self.tenant_requests_per_s, self.tenant_requests_burst),
+            key=Rate(self.key_requests_per_s, self.key_requests_burst),
+            bad_keys=Rate(self.bad_keys_per_s, self.bad_keys_burst),
+            requests_max=self.requests_max,
+            streams_max=self.streams_max,
+        )
 
     @property
     def site_grace(self) -> timedelta:

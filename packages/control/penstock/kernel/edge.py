@@ -1,27 +1,26 @@
-"""The outermost layer of HTTP: correlation ids, size limits, metrics, safe headers."""
+"""The outermost layer of HTTP: correlation ids, limits, fair admission, metrics, safe headers."""
 
+import asyncio
 import re
 import time
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
 from prometheus_client import Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.kernel import log
-from penstock.kernel.errors import TooLarge
+from penstock.kernel import heads, safety
+from penstock.kernel.errors import Problem, TooLarge, TooSlow
+from penstock.kernel.gateway import Gateway, Visitor
 from penstock.kernel.problems import render
 from penstock_contracts.ids import EventId
 
-logger = log.get(__name__)
-
 BODY_BYTES_MAX: Final = 64 * 1024
+BODY_S_MAX: Final = 20.0
 CORRELATION: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
-SAFE: Final = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"no-referrer"),
-]
+TRY_AGAIN_LATER: Final = 1013  # a WebSocket's close code
 SECONDS: Final = Histogram(
     "penstock_http_request_seconds", "Time to answer", ["method", "route", "status"]
 )
@@ -31,11 +30,22 @@ def new_correlation_id() -> str:
     return EventId.new().suffix
 
 
-class Edge:
-    """ASGI middleware. Bodies above the limit are refused before anything reads them."""
+@dataclass(frozen=True)
+class Doors:
+    """Paths that are let in by rules of their own."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    always: frozenset[str] = frozenset()  # health: asked most when there is least room
+    streams: frozenset[str] = frozenset()  # answers without an end
+
+
+class Edge:
+    """ASGI middleware. What is too large or too much is refused before anything reads it."""
+
+    def __init__(self, app: ASGIApp, gateway: Gateway, doors: Doors, *, hsts_s: int = 0) -> None:
         self.app = app
+        self._gateway = gateway
+        self._doors = doors
+        self._hsts_s = hsts_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -44,14 +54,25 @@ class Edge:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         given = headers.get(b"x-correlation-id", b"").decode("latin-1")
         correlation_id = given if CORRELATION.fullmatch(given) else new_correlation_id()
-        scope.setdefault("state", {})["correlation_id"] = correlation_id
+        visitor = self._gateway.meet(scope, headers)
+        scope.setdefault("state", {}).update(correlation_id=correlation_id, visitor=visitor)
         with structlog.contextvars.bound_contextvars(correlation_id=correlation_id):
             if scope["type"] == "websocket":
-                await self.app(scope, receive, send)
+                await self._connect(scope, receive, send, visitor)
             else:
-                await self._serve(scope, receive, send, correlation_id)
+                await self._serve(scope, receive, send, correlation_id, visitor)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send, correlation_id: str) -> None:
+    async def _connect(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+        try:
+            with self._admitted(scope, visitor):
+                await self.app(scope, receive, send)
+        except Problem as refusal:
+            reason = refusal.detail[:120]
+            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": reason})
+
+    async def _serve(
+        self, scope: Scope, receive: Receive, send: Send, correlation_id: str, visitor: Visitor
+    ) -> None:
         started = time.perf_counter()
         status = 500
 
@@ -59,24 +80,56 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                extra = [(b"x-correlation-id", correlation_id.encode()), *SAFE]
-                message["headers"] = [*message.get("headers", []), *extra]
+                given = message.get("headers", [])
+                extra = [(b"x-correlation-id", correlation_id.encode()), *_rate(visitor)]
+                safe = safety.headers(given, hsts_s=self._hsts_s)
+                message["headers"] = [*given, *extra, *safe]
             await send(message)
 
-        body = await _read_body(scope, receive)
-        if body is None:
-            refusal = TooLarge(f"the body is larger than {BODY_BYTES_MAX} bytes")
+        try:
+            if scope["path"] in self._doors.always:
+                await self.app(scope, receive, answer)
+            else:
+                with self._admitted(scope, visitor):
+                    body = await _read_body(scope, receive)
+                    await self.app(scope, _replay(body, receive), answer)
+        except Problem as refusal:
             await render(refusal, correlation_id)(scope, receive, answer)
-        else:
-            await self.app(scope, _replay(body, receive), answer)
         route = getattr(scope.get("route"), "path", "unknown")
         SECONDS.labels(scope["method"], route, status).observe(time.perf_counter() - started)
 
+    def _admitted(self, scope: Scope, visitor: Visitor) -> AbstractContextManager[None]:
+        refusal = heads.refusal(scope)
+        if refusal is not None:
+            raise refusal
+        self._gateway.meter(visitor)
+        return self._gateway.place(visitor, stream=scope["path"] in self._doors.streams)
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
-    """The whole body, or None if it is too large."""
+
+def _rate(visitor: Visitor) -> list[safety.Header]:
+    """The three fields that clients read today; the IETF's successor to them is still a draft."""
+    level = visitor.level
+    if level is None:
+        return []
+    return [
+        (b"ratelimit-limit", b"%d" % level.limit),
+        (b"ratelimit-remaining", b"%d" % level.remaining),
+        (b"ratelimit-reset", b"%d" % level.full_in_s),
+    ]
+
+
+async def _read_body(scope: Scope, receive: Receive) -> bytes:
+    """The whole body, in time."""
     if scope["method"] in ("GET", "HEAD"):
         return b""
+    try:
+        async with asyncio.timeout(BODY_S_MAX):
+            return await _collect(receive)
+    except TimeoutError:
+        raise TooSlow(f"the body did not arrive within {BODY_S_MAX:g} s") from None
+
+
+async def _collect(receive: Receive) -> bytes:
     body = b""
     while True:
         message = await receive()
@@ -84,7 +137,7 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | None:
             return body
         body += message.get("body", b"")
         if len(body) > BODY_BYTES_MAX:
-            return None
+            raise TooLarge(f"the body is larger than {BODY_BYTES_MAX} bytes")
         if not message.get("more_body", False):
             return body
 

@@ -12,6 +12,7 @@ class Problem(Exception):
     status: ClassVar[int] = 500
     code: str = "internal"
     title: ClassVar[str] = "Internal error"
+    retry_after_s: int | None = None  # when to ask again, if that is known
 
     def __init__(
         self,
@@ -69,10 +70,40 @@ class TooLarge(Problem):
     title = "Too large"
 
 
+class TooSlow(Problem):
+    status = 408
+    code = "too_slow"
+    title = "Too slow"
+
+
+class TargetTooLong(Problem):
+    status = 414
+    code = "target_too_long"
+    title = "Target too long"
+
+
+class HeadTooLarge(Problem):
+    status = 431
+    code = "headers_too_large"
+    title = "Headers too large"
+
+
 class Invalid(Problem):
     status = 422
     code = "invalid"
     title = "Invalid request"
+
+
+class TooMany(Problem):
+    """More than was agreed. `retry_after_s` says when to ask again."""
+
+    status = 429
+    code = "rate_limited"
+    title = "Too many requests"
+
+    def __init__(self, detail: str, *, suggestion: str, retry_after_s: int) -> None:
+        super().__init__(detail, suggestion=suggestion)
+        self.retry_after_s = retry_after_s
 
 
 class Unavailable(Problem):
@@ -82,6 +113,13 @@ class Unavailable(Problem):
     code = "unavailable"
     title = "Unavailable"
 
-    def __init__(self, detail: str, *, retry_after_s: int = 1) -> None:
-        super().__init__(detail)
+    def __init__(
+        self,
+        detail: str,
+        *,
+        code: str | None = None,
+        suggestion: str | None = None,
+        retry_after_s: int = 1,
+    ) -> None:
+        super().__init__(detail, code=code, suggestion=suggestion)
         self.retry_after_s = retry_after_s

@@ -13,6 +13,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from penstock.kernel.heads import BoundedProtocol
+
 Check = Callable[[], Awaitable[None]]
 
 
@@ -63,12 +65,14 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: ASGIApp, listen: str) -> Server:
+def server(app: ASGIApp, listen: str, *, proxies: str = "127.0.0.1,::1") -> Server:
+    """`proxies` are those whose word counts on where a request came from."""
     host, _, port = listen.rpartition(":")
     return Server(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=BoundedProtocol,
+            forwarded_allow_ips=proxies,
             host=host.strip("[]"),
             port=int(port),
             log_config=None,

@@ -1,7 +1,6 @@
 """Lists: pages in order of id, opaque cursors."""
 
 import base64
-import binascii
 from collections.abc import Callable, Sequence
 from typing import Annotated, Generic, TypeVar
 
@@ -44,5 +43,5 @@ PageQuery = Annotated[Paging, Depends()]
 def _decode(cursor: str) -> str:
     try:
         return base64.b64decode(cursor, altchars=b"-_", validate=True).decode("ascii")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:  # not ASCII, not base64, or not ASCII inside
         raise Invalid("the cursor is not one that this API gave; start without it") from None

@@ -3,7 +3,7 @@
 import orjson
 from fastapi import Request, Response
 
-from penstock.kernel.errors import Problem, Unavailable
+from penstock.kernel.errors import Problem
 
 
 def problem_response(problem: Problem, request: Request, *, status: int | None = None) -> Response:
@@ -24,7 +24,7 @@ def render(problem: Problem, correlation_id: str, *, status: int | None = None) 
     if problem.suggestion:
         body["suggestion"] = problem.suggestion
     headers: dict[str, str] = {}
-    if isinstance(problem, Unavailable):
+    if problem.retry_after_s is not None:
         headers["Retry-After"] = str(problem.retry_after_s)
     if code == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="penstock"'

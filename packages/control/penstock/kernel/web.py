@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from penstock.kernel import db, idempotency, log
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
+from penstock.kernel.denials import Denials
 from penstock.kernel.errors import Invalid, Problem, Unavailable
 from penstock.kernel.problems import problem_response
 
@@ -157,9 +158,12 @@ Caller = Annotated[Actor, Depends(_actor)]
 CorrelationId = Annotated[str, Depends(_correlation_id)]
 
 
-def install(app: FastAPI, *, database: Database, authenticate: Authenticate) -> None:
+def install(
+    app: FastAPI, *, database: Database, authenticate: Authenticate, denials: Denials
+) -> None:
     """Give the app what its routes need, and its answers to what goes wrong."""
     app.state.database = database
+    app.state.denials = denials
     app.state.authenticate = authenticate
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
@@ -171,7 +175,14 @@ def install(app: FastAPI, *, database: Database, authenticate: Authenticate) -> 
 
 
 async def _on_problem(request: Request, error: Exception) -> Response:
-    return problem_response(error if isinstance(error, Problem) else Problem(str(error)), request)
+    problem = error if isinstance(error, Problem) else Problem(str(error))
+    actor: Actor | None = getattr(request.state, "actor", None)
+    if actor is not None:
+        denials: Denials = request.app.state.denials
+        route = getattr(request.scope.get("route"), "path", "")
+        path, correlation_id = request.url.path, request.state.correlation_id
+        denials.note(actor, request.method, route, path, problem, correlation_id)
+    return problem_response(problem, request)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

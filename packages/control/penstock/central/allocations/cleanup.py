@@ -17,7 +17,7 @@ from penstock.central.allocations.observation import locked
 from penstock.central.allocations.store import Proven
 from penstock.central.nodes import service as nodes
 from penstock.central.slots import service as slots
-from penstock.central.slots.model import Slot
+from penstock.central.slots.model import Slot, SlotState
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
@@ -104,13 +104,17 @@ async def _free(tx: Tx, allocation: Allocation, proven: list[Proven]) -> None:
         audit.record(
             tx, SYSTEM, "slot.free", slot.id,
             tenant_id=allocation.tenant_id, proof=one.id, fence=slot.fence,
+            before={"state": slot.state, "allocation": allocation.id},
         )  # fmt: skip
         _tell(tx, "slot.cleanup_proven", allocation, slot, proof=one.id)
 
 
 async def _block(tx: Tx, allocation: Allocation, slot: Slot, fault: str) -> None:
     await store.block(tx, slot.id, slot.fence, fault)
-    audit.record(tx, SYSTEM, "slot.block", slot.id, tenant_id=allocation.tenant_id, reason=fault)
+    audit.record(
+        tx, SYSTEM, "slot.block", slot.id, tenant_id=allocation.tenant_id, reason=fault,
+        state=SlotState.CLEANUP_BLOCKED, before={"state": slot.state},
+    )  # fmt: skip
     _tell(tx, "slot.cleanup_blocked", allocation, slot, reason=fault)
 
 

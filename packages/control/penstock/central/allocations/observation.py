@@ -68,6 +68,7 @@ async def observed(tx: Tx, site_id: SiteId, report: wire.AllocationObserved) -> 
             audit.record(
                 tx, SYSTEM, "allocation.release", seen.id,
                 tenant_id=seen.tenant_id, reason=seen.failed_reason,
+                desired=Desired.RELEASED, before={"desired": seen.desired},
             )  # fmt: skip
             await release.begin(tx, seen)
 

@@ -33,7 +33,10 @@ async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
         return allocation
     if allocation.placed_at is None:
         return await _cancel(tx, actor, allocation)
-    audit.record(tx, actor, "allocation.release", id, tenant_id=allocation.tenant_id)
+    audit.record(
+        tx, actor, "allocation.release", id, tenant_id=allocation.tenant_id,
+        desired=Desired.RELEASED, before={"desired": allocation.desired},
+    )  # fmt: skip
     begun = await begin(tx, allocation, by=actor)
     BEGUN.hit()
     return begun
@@ -73,7 +76,11 @@ async def retry_cleanup(tx: Tx, actor: Actor, slot: Slot) -> None:
     allocation = await store.lock(tx, slot.allocation_id)
     if allocation is None:
         raise NotFound("slot", slot.id)
-    audit.record(tx, actor, "slot.cleanup", slot.id, allocation=allocation.id)
+    audit.record(
+        tx, actor, "slot.cleanup", slot.id, allocation=allocation.id,
+        state=SlotState.CLEANING,
+        before={"state": slot.state, "blocked_reason": slot.blocked_reason},
+    )  # fmt: skip
     events.emit(tx, "slot.cleanup_retried", slot.id, allocation=allocation.id)
     await _ask(tx, allocation, await slots.held_by(tx, allocation.id))
 

@@ -40,10 +40,15 @@ async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
         raise Rejected(f"a node's name has 1 to {NAME_LENGTH_MAX} printable characters")
     if not authority.is_key(report.public_key):
         raise Rejected(f"node {id} came without a P-256 key")
+    known = await store.find(tx, [id])
     if not await store.put(tx, id, site_id, report.name, report.public_key):
         raise Rejected(f"node {id} belongs to another site")
     await fleet.changed(tx, id)
-    audit.record(tx, SYSTEM, "node.enrol", id, site=site_id, name=report.name)
+    audit.record(
+        tx, SYSTEM, "node.enrol", id, site=site_id, name=report.name,
+        key=identity.fingerprint(report.public_key),
+        before={"key": identity.fingerprint(known[0].public_key) if known else None},
+    )  # fmt: skip
     events.emit(tx, "node.enrolled", id, site=site_id, name=report.name)
 
 

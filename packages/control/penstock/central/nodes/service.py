@@ -1,5 +1,7 @@
 """What may be done to a node. The caller owns the transaction."""
 
+from typing import Final
+
 from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.nodes import store
@@ -10,6 +12,8 @@ from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
 from penstock_contracts.ids import NodeId, SiteId, TenantId
+
+FIELDS: Final = {"leaf_assigned": "leaf"}  # columns whose value a node has under another name
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> Node:
@@ -42,7 +46,8 @@ async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:
     await _refuse_absent(tx, changes.get("reserved_for"))
     await store.change(tx, node.id, changes)
     await fleet.changed(tx, node.id)
-    audit.record(tx, actor, "node.update", node.id, **changes)
+    was = {name: getattr(node, FIELDS.get(name, name)) for name in changes}
+    audit.record(tx, actor, "node.update", node.id, **changes, before=was)
     events.emit(tx, "node.updated", node.id, **changes)
     return await store.get(tx, id)
 
@@ -66,6 +71,7 @@ async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -
     await store.set_draining(tx, node.id, draining, reason)
     await fleet.changed(tx, node.id)
     verb = "drain" if draining else "undrain"
-    audit.record(tx, actor, f"node.{verb}", node.id, reason=reason)
+    was = {"draining": node.draining, "drain_reason": node.drain_reason}
+    audit.record(tx, actor, f"node.{verb}", node.id, reason=reason, draining=draining, before=was)
     events.emit(tx, f"node.{verb}ed", node.id, reason=reason)
     return await store.get(tx, id)

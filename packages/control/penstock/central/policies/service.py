@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
@@ -45,10 +46,14 @@ async def put(
         return before
     after = replace(after, revision=before.revision + 1)
     await store.put(tx, actor, after)
-    said = {name: value for name, value in asdict(after).items() if name != "tenant_id"}
-    audit.record(tx, actor, "policy.set", owner.id, tenant_id=owner.id, **said)
+    said, was = _said(after), _said(before)
+    audit.record(tx, actor, "policy.set", owner.id, tenant_id=owner.id, **said, before=was)
     events.emit(tx, "policy.set", owner.id, tenant_id=owner.id, **said)
     return after
+
+
+def _said(policy: Policy) -> dict[str, Any]:  # what asdict says of any dataclass
+    return {name: value for name, value in asdict(policy).items() if name != "tenant_id"}
 
 
 async def _site_ids(tx: Tx, references: Sequence[str]) -> tuple[SiteId, ...]:

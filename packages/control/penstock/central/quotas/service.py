@@ -90,7 +90,7 @@ def _tell(
 ) -> None:
     audit.record(
         tx, actor, f"quota.{verb}", scope.id, tenant_id=scope.tenant_id,
-        family=before.family, gpus_max=now, before=before.gpus_max,
+        family=before.family, gpus_max=now, before={"gpus_max": before.gpus_max},
     )  # fmt: skip
     events.emit(
         tx, "quota.set" if verb == "set" else "quota.removed", scope.id, tenant_id=scope.tenant_id,

@@ -21,8 +21,13 @@ async def enrol(tx: Tx, root: Authority, link_address: str, request: EnrolReques
     site_id = await store.use_token(tx, request.token_id, hashed, public_key)
     if site_id is None:
         raise Forbidden("the join token is unknown, used or expired; ask for a new one")
+    was = (await store.get(tx, site_id)).public_key
     await store.set_key(tx, site_id, public_key)
-    audit.record(tx, SYSTEM, "site.enrol", site_id, token=request.token_id)
+    audit.record(
+        tx, SYSTEM, "site.enrol", site_id, token=request.token_id,
+        key=identity.fingerprint(public_key),
+        before={"key": identity.fingerprint(was) if was else None},
+    )  # fmt: skip
     events.emit(tx, "site.enrolled", site_id)
     return _issue(root, site_id, link_address, request.csr, request.ca_csr)
 

@@ -78,7 +78,7 @@ async def tag(tx: Tx, actor: Actor, reference: str, tags: tuple[str, ...]) -> Si
         return site
     await store.set_tags(tx, site.id, tags)
     await nodes.touch_all(tx, site.id)
-    audit.record(tx, actor, "site.update", site.id, tags=tags, before=site.tags)
+    audit.record(tx, actor, "site.update", site.id, tags=tags, before={"tags": site.tags})
     events.emit(tx, "site.updated", site.id, tags=tags)
     return replace(site, tags=tags)
 

@@ -89,6 +89,9 @@ async def approve_node(
     await store.approve(tx, [slot.id for slot in wanted], actor.name)
     await fleet.changed(tx, node_id)
     for slot in wanted:
-        audit.record(tx, actor, "slot.approve", slot.id, node=node_id, reason=evidence)
+        audit.record(
+            tx, actor, "slot.approve", slot.id, node=node_id, reason=evidence,
+            state=SlotState.APPROVED, before={"state": slot.state},
+        )  # fmt: skip
         events.emit(tx, "slot.approved", slot.id, node=node_id, kind=slot.kind, index=slot.index)
     events.emit(tx, "node.schedulable", node_id, slots=len(wanted))

@@ -1,0 +1,148 @@
+"""The audit log in object storage, as it happens, beyond the reach of whoever has the database.
+
+One replica exports at a time. Everything it needs to go on is over there: the checkpoint, and
+the segment after it if it died between the two. Before it goes on from a point it makes sure
+that the database still has exactly that point, so a log that was cut off or written anew is
+noticed, and what was exported is never replaced.
+"""
+
+import asyncio
+from typing import Final
+
+from penstock.central.audit import segments, store
+from penstock.central.audit.model import Line, Point
+from penstock.central.audit.segments import Checkpoint
+from penstock.kernel import leadership, log, wakeups
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.objects import Failed, Objects
+from penstock.kernel.wakeups import Wakeups
+from penstock_contracts import identity
+from penstock_contracts.failpoints import Failpoint
+from penstock_contracts.identity import PrivateKey, SignatureRejected
+from penstock_contracts.wire_pb2 import Signed
+
+LOCK: Final = 0x41554458  # "AUDX"
+APPENDED: Final = "audit"  # told when an entry is appended
+EXPORTED: Final = "audit.exported"  # and when it is over there, or cannot be
+SEGMENT_LINES_MAX: Final = 5_000
+GATHER_S: Final = 1.0  # what happens together goes into one segment
+RETRY_S_MAX: Final = 30.0
+SEGMENT: Final = Failpoint("central.audit.segment_written")  # and the checkpoint is not
+CHECKPOINT: Final = Failpoint("central.audit.checkpoint_written")
+logger = log.get(__name__)
+
+
+class Tampered(Exception):
+    """The log, or what was exported of it, is not what it was."""
+
+
+class Exporter:
+    def __init__(self, database: Database, objects: Objects, key: PrivateKey) -> None:
+        self._database = database
+        self._objects = objects
+        self._key = key
+
+    async def keep(self, told: Wakeups, url: str, *, gather_s: float = GATHER_S) -> None:
+        """Ensures that every entry is in the object store soon, by one process at a time."""
+        await self._database.run(store.begin)
+        await leadership.lead(url, LOCK, "audit export", lambda: self._follow(told, gather_s))
+
+    async def _follow(self, told: Wakeups, gather_s: float) -> None:
+        retry_s = GATHER_S
+        with told.subscribe(APPENDED) as wakeup:
+            while True:
+                try:
+                    await self.catch_up()
+                    retry_s = GATHER_S
+                except Tampered as fault:
+                    logger.error("audit log tampered with", fault=str(fault))
+                    await self._stuck(str(fault))
+                except (Failed, OSError) as error:
+                    logger.warning("object store away", error=str(error), retry_s=retry_s)
+                    await asyncio.sleep(retry_s)
+                    retry_s = min(retry_s * 2, RETRY_S_MAX)
+                    continue
+                await wakeup.wait()
+                await asyncio.sleep(gather_s)
+
+    async def catch_up(self) -> None:
+        """Export everything there is now."""
+        at = await self._resume()
+        while lines := await self._read(at):
+            at = await self._write(lines)
+
+    async def _resume(self) -> Point:
+        """The last point over there, which the database must have as well."""
+        body = await self._objects.get(segments.CHECKPOINT)
+        at = self._trusted(body) if body is not None else await self._first()
+        async with self._database.transaction() as tx:
+            here = await store.point(tx, at.seq)
+        if here is None:
+            raise Tampered(f"entry {at.seq} was exported, and the log has no such entry any more")
+        if here != at:
+            raise Tampered(f"entry {at.seq} was exported with another hash than it has now")
+        return at
+
+    def _trusted(self, body: bytes) -> Point:
+        checkpoint = Checkpoint.decode(body)
+        if checkpoint is None:
+            raise Tampered(f"{segments.CHECKPOINT} cannot be read")
+        payload = segments.signed_bytes(checkpoint.point)
+        try:
+            identity.verify(
+                self._key.public(), Signed(payload=payload, signature=checkpoint.signature)
+            )
+        except SignatureRejected:
+            raise Tampered(f"{segments.CHECKPOINT} is not signed by the platform's key") from None
+        return checkpoint.point
+
+    async def _first(self) -> Point:
+        """Without a checkpoint nothing was exported there yet, or somebody took it away."""
+        async with self._database.transaction() as tx:
+            export = await store.export(tx)
+        if export.point.seq and export.store == self._objects.url:
+            raise Tampered(f"{segments.CHECKPOINT} is gone; it was at entry {export.point.seq}")
+        return Point()
+
+    async def _read(self, at: Point) -> list[Line]:
+        """The next lines, if the chain is whole up to the last of them."""
+        async with self._database.transaction() as tx:
+            lines = await store.lines(tx, at.seq, SEGMENT_LINES_MAX)
+            until = lines[-1].point.seq if lines else store.SEQ_MAX
+            faults = await store.faults(tx, at.seq, until, 1)
+        if faults:
+            raise Tampered(f"entry {faults[0].seq}: {faults[0].fault}")
+        return lines
+
+    async def _write(self, lines: list[Line]) -> Point:
+        name, body = segments.name(lines[0]), segments.body(lines)
+        if not await self._objects.put_new(name, body):
+            lines = await self._adopt(name, lines)
+        SEGMENT.hit()
+        at = lines[-1].point
+        signature = self._key.sign(segments.signed_bytes(at)).signature
+        await self._objects.put(segments.CHECKPOINT, Checkpoint(at, signature).encode())
+        CHECKPOINT.hit()
+        await self._database.run(lambda tx: _done(tx, at, self._objects.url))
+        return at
+
+    async def _adopt(self, name: str, lines: list[Line]) -> list[Line]:
+        """The segment is there already, from a process that died, or from one that hung."""
+        body = await self._objects.get(name)
+        end = None if body is None else segments.end(body)
+        same = [line for line in lines if end is not None and line.point.seq <= end.seq]
+        if not same or segments.body(same) != body:
+            raise Tampered(f"{name} is not what the log has from entry {lines[0].point.seq} on")
+        return same
+
+    async def _stuck(self, fault: str) -> None:
+        async def write(tx: Tx) -> None:
+            await store.stuck(tx, fault)
+            wakeups.notify(tx, EXPORTED)
+
+        await self._database.run(write)
+
+
+async def _done(tx: Tx, at: Point, where: str) -> None:
+    await store.exported(tx, at, where)
+    wakeups.notify(tx, EXPORTED)

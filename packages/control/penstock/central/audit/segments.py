@@ -1,0 +1,68 @@
+"""The export's objects: segments of lines, and a checkpoint that says where they end. Pure.
+
+A segment's name is made of its first entry alone, and is written only if there is no such
+object: so whoever begins at the same entry writes the same object, once, and two writers
+cannot both go on from one place.
+"""
+
+import base64
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from typing import Final
+
+import orjson
+
+from penstock.central.audit.model import Line, Point
+
+FOLDER: Final = "segments"
+CHECKPOINT: Final = "checkpoint.json"
+LINE: Final = re.compile(r'\{"seq": (\d+), "hash": "([0-9a-f]{64})", "entry": .*\}')
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A point of the chain, signed by the platform's key."""
+
+    point: Point
+    signature: bytes
+
+    def encode(self) -> bytes:
+        said = {
+            "seq": self.point.seq,
+            "hash": self.point.hash.hex(),
+            "signature": base64.b64encode(self.signature).decode(),
+        }
+        return orjson.dumps(said)
+
+    @classmethod
+    def decode(cls, body: bytes) -> "Checkpoint | None":
+        """None if it is not one."""
+        try:
+            said = orjson.loads(body)
+            point = Point(int(said["seq"]), bytes.fromhex(said["hash"]))
+            return cls(point, base64.b64decode(said["signature"], validate=True))
+        except (ValueError, TypeError, KeyError):
+            return None
+
+
+def signed_bytes(point: Point) -> bytes:
+    """What a checkpoint's signature is over."""
+    return f"penstock audit checkpoint\n{point.seq}\n{point.hash.hex()}\n".encode()
+
+
+def name(first: Line) -> str:
+    return f"{FOLDER}/{first.at.astimezone(UTC):%Y/%m/%d}/{first.point.seq:020}.jsonl"
+
+
+def body(lines: Sequence[Line]) -> bytes:
+    return "".join(f"{line.text}\n" for line in lines).encode()
+
+
+def end(segment: bytes) -> Point | None:
+    """Where a segment ends; None if it is cut short or is no segment."""
+    if not segment.endswith(b"\n"):
+        return None
+    last = LINE.fullmatch(segment.decode(errors="replace").rstrip("\n").rpartition("\n")[2])
+    return Point(int(last[1]), bytes.fromhex(last[2])) if last else None

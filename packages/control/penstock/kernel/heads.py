@@ -1,0 +1,69 @@
+"""Limits on what comes before a body: the target and the headers.
+
+The parser itself takes a head of any size, so one that never ends is cut off where bytes
+arrive; a head that is whole is judged by the edge, which can say what is wrong with it.
+"""
+
+from typing import Final
+
+from starlette.types import Scope
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from penstock.kernel.errors import HeadTooLarge, Problem, TargetTooLong
+from penstock.kernel.problems import render
+
+TARGET_BYTES_MAX: Final = 8 * 1024
+HEADER_BYTES_MAX: Final = 8 * 1024
+HEADERS_BYTES_MAX: Final = 32 * 1024
+HEADERS_MAX: Final = 100
+HEAD_BYTES_MAX: Final = 64 * 1024  # as it arrives, before it is whole
+LINGER_S: Final = 1.0  # closing at once would take back the answer: what is unread resets
+
+
+def refusal(scope: Scope) -> Problem | None:
+    """Why the head is not accepted, if it is not."""
+    target = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
+    if target > TARGET_BYTES_MAX:
+        return TargetTooLong(f"the target is longer than {TARGET_BYTES_MAX} bytes")
+    headers: list[tuple[bytes, bytes]] = scope["headers"]
+    if len(headers) > HEADERS_MAX:
+        return HeadTooLarge(f"there are more than {HEADERS_MAX} headers")
+    sizes = [len(name) + len(value) for name, value in headers]
+    if max(sizes, default=0) > HEADER_BYTES_MAX:
+        return HeadTooLarge(f"one header is longer than {HEADER_BYTES_MAX} bytes")
+    if sum(sizes) > HEADERS_BYTES_MAX:
+        return HeadTooLarge(f"the headers are longer than {HEADERS_BYTES_MAX} bytes together")
+    return None
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """HTTP/1.1 whose heads have an end."""
+
+    _in_head = False
+    _head_bytes = 0
+    _refused = False
+
+    def data_received(self, data: bytes) -> None:
+        if self._refused:
+            return
+        if self._in_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._in_head and self._head_bytes > HEAD_BYTES_MAX:
+            self._refuse()
+
+    def on_message_begin(self) -> None:
+        self._in_head, self._head_bytes = True, 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        super().on_headers_complete()
+
+    def _refuse(self) -> None:
+        self._refused = True
+        answer = render(HeadTooLarge(f"the head is longer than {HEAD_BYTES_MAX} bytes"), "")
+        lines = [b"HTTP/1.1 431 Request Header Fields Too Large", b"connection: close"]
+        lines += [name + b": " + value for name, value in answer.raw_headers]
+        self.transport.write(b"\r\n".join([*lines, b"", bytes(answer.body)]))
+        self.loop.call_later(LINGER_S, self.transport.close)

@@ -1,0 +1,28 @@
+"""Headers that make an answer safe in a browser, whatever opened it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+Header = tuple[bytes, bytes]
+
+SAFE: Final[Sequence[Header]] = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+NOTHING: Final = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+UNFRAMED: Final = b"frame-ancestors 'none'"
+
+
+def headers(given: Sequence[Header], *, hsts_s: int) -> list[Header]:
+    """What to add to an answer that has these. A page's own policy is not overruled."""
+    names = {name.lower() for name, _ in given}
+    kinds = [value for name, value in given if name.lower() == b"content-type"]
+    page = any(kind.startswith(b"text/html") for kind in kinds)
+    added = [*SAFE, (b"content-security-policy", UNFRAMED if page else NOTHING)]
+    if hsts_s:
+        added.append((b"strict-transport-security", b"max-age=%d; includeSubDomains" % hsts_s))
+    return [header for header in added if header[0] not in names]
