@@ -86,7 +86,10 @@ class Replica:
 
     def lines(self) -> Iterator[str]:
         """What it said since; a line that it could not finish was never said."""
-        *whole, self._rest = (self._rest + os.read(self.output, 1 << 20)).split(b"\n")
+        said = os.read(self.output, 1 << 20)
+        if not said:
+            raise RuntimeError("a replica ended by itself: it was refused what it held")
+        *whole, self._rest = (self._rest + said).split(b"\n")
         return (line.decode() for line in whole)
 
     def kill(self, told: Told) -> None:
