@@ -11,12 +11,12 @@ from penstock_contracts.ids import TenantId
 
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Organization:
-    owner = tenant or actor.tenant_id
-    if owner is None:
+    reference = tenant or actor.tenant_id
+    if reference is None:
         raise Invalid("tenant: say which tenant the organization is for; you belong to none")
-    owner = (await tenants.get(tx, actor, owner)).id
-    authorize(actor, "organization.create", Resource("organization", None, owner))
-    return await founding.found(tx, actor, owner, name)
+    owner = await tenants.get(tx, actor, reference)
+    authorize(actor, "organization.create", Resource("organization", None, owner.id, owner.status))
+    return await founding.found(tx, actor, owner.id, name)
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Organization:

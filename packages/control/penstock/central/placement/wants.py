@@ -16,9 +16,11 @@ from penstock.central.sites import service as site_service
 from penstock.central.sites.model import Site
 from penstock.central.skus import service as sku_service
 from penstock.central.skus.model import Sku
+from penstock.central.tenants import service as tenants
+from penstock.central.tenants.model import Status
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Invalid, NotFound, Problem
+from penstock.kernel.errors import Forbidden, Invalid, NotFound, Problem
 from penstock.placement.model import Request
 from penstock_contracts.ids import AllocationId, TenantId
 
@@ -50,6 +52,7 @@ class Known:
     skus: list[Sku]
     sites: dict[str, Site | Problem]
     policies: dict[TenantId, Policy]
+    statuses: dict[TenantId, Status]
     leases: dict[str, Allocation]
 
 
@@ -67,13 +70,15 @@ async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
 
 async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
     found = await projects.find(tx, [ask.project for ask in asks])
+    owners = [project.tenant_id for project in found]
     apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
     leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []
     return Known(
         projects=found,
         skus=await sku_service.find(tx, [ask.sku for ask in asks]),
         sites={name: await _site(tx, name) for name in {ask.site for ask in asks if ask.site}},
-        policies=await policies.find(tx, [project.tenant_id for project in found]),
+        policies=await policies.find(tx, owners),
+        statuses=await tenants.statuses(tx, owners),
         leases={lease.id: lease for lease in leases},
     )
 
@@ -87,7 +92,9 @@ async def _site(tx: Tx, reference: str) -> Site | Problem:
 
 def _want(ask: Ask, known: Known) -> Want:
     project = projects.pick(known.projects, ask.actor, ask.project)
-    authorize(ask.actor, "allocation.create", Resource("project", project.id, project.tenant_id))
+    status = known.statuses[project.tenant_id]
+    resource = Resource("project", project.id, project.tenant_id, status)
+    authorize(ask.actor, "allocation.create", resource)
     sku = next((sku for sku in known.skus if ask.sku in (sku.id, sku.name)), None)
     if sku is None:
         raise Invalid(
@@ -101,6 +108,12 @@ def _want(ask: Ask, known: Known) -> Want:
     gpus = _count(ask, sku)
     bare = Request(sku.family, sku.shape, gpus, site.id if site else None)
     policy = known.policies[project.tenant_id]
+    if policy.skus is not None and sku.name not in policy.skus:
+        raise Forbidden(
+            f"sku: your tenant may lease {', '.join(policy.skus)}, not {sku.name}",
+            code="sku_not_allowed",
+            suggestion="ask for one of those, or ask the platform to allow more",
+        )
     request = overlays.lay_over(bare, policy, ask.terms, _nodes_apart(ask, project, known))
     return Want(ask, project, sku, request, policy)
 

@@ -12,6 +12,7 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.quotas import rules, store
 from penstock.central.quotas.model import TOTAL, Level, Limit, Line, Scope
 from penstock.central.skus import service as skus
+from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events, wakeups
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -29,7 +30,7 @@ async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
 
 async def set_limit(tx: Tx, actor: Actor, scope: Scope, family: str, gpus_max: int) -> Line:
     """Limit a family, or (TOTAL) all together."""
-    _authorize_change(actor, scope)
+    await _authorize_change(tx, actor, scope)
     await _refuse_unknown(tx, family)
     await fleet.lock(tx)
     before = await _line(tx, scope, family)
@@ -45,7 +46,7 @@ async def set_limit(tx: Tx, actor: Actor, scope: Scope, family: str, gpus_max: i
 
 async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
     """Afterwards there is no such limit; also if there was none."""
-    _authorize_change(actor, scope)
+    await _authorize_change(tx, actor, scope)
     await fleet.lock(tx)
     before = await _line(tx, scope, family)
     if await store.remove(tx, scope, family):
@@ -53,10 +54,11 @@ async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
     return replace(before, gpus_max=None)
 
 
-def _authorize_change(actor: Actor, scope: Scope) -> None:
+async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
     """A tenant divides among its parts what the platform granted it."""
     action = "quota.grant" if scope.level is Level.TENANT else "quota.set"
-    authorize(actor, action, resource(scope))
+    status = (await tenants.statuses(tx, [scope.tenant_id])).get(scope.tenant_id, "")
+    authorize(actor, action, replace(resource(scope), status=status))
 
 
 async def _refuse_unknown(tx: Tx, family: str) -> None:
