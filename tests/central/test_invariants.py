@@ -32,6 +32,13 @@ BROKEN: dict[str, str] = {
     "balance_out_of_step": "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants",
     "debit_is_not_the_cost": "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, "
     "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)' FROM allocations",
+    "session_of_a_disabled_user": "INSERT INTO users (id, tenant_id, email, name, role, created_at,"
+    " disabled_at) VALUES ('user_x', 't', 'a@b.cd', 'x', 'member', now(), now()); "
+    "INSERT INTO sessions (id, tenant_id, user_id, kind, hash, scope, amr, agent, auth_at,"
+    " created_at, seen_at, expires_at)"
+    " VALUES ('s', 't', 'user_x', 'browser', 'h', '', '{}', '', now(), now(), now(), now())",
+    "refresh_tokens_forked": "INSERT INTO refresh_tokens (hash, tenant_id, session_id, created_at,"
+    " expires_at) VALUES ('a', 't', 's', now(), now()), ('b', 't', 's', now(), now())",
 }
 # Other ways to break some of them, each with the invariant that must see it.
 BROKEN_TOO: dict[str, str] = {
@@ -81,7 +88,7 @@ async def test_limits_that_hold_are_no_violation(central_url: str) -> None:
     assert set((await broken_by(central_url, lines)).values()) == {0}
 
 
-async def test_every_invariant_of_leases_has_a_way_to_be_broken_here(central_url: str) -> None:
+async def test_every_invariant_has_a_way_to_be_broken_here(central_url: str) -> None:
     database = await db.connect(central_url, "central")
     async with database.transaction() as tx:
         names = {found.name for found in await invariants.check(tx)}

@@ -8,7 +8,7 @@ import pytest
 from penstock.central import app
 from penstock.local.postgres import EmbeddedPostgres
 
-from . import plane, stand_in_site
+from . import plane, realm_stage, stand_in_site
 from .conftest import catalog
 from .plane import Central, Json, Tenant
 
@@ -30,6 +30,9 @@ class Row:
 OWN = (401, 404, 200, 200, 200, 200)
 # A list shows each what is its own.
 LIST = (401, 200, 200, 200, 200, 200)
+# The tenant's own, changed by those who administer it.
+ADMINISTERED = (401, 404, 403, 403, 200, 200)
+ADMINISTERED_NEW = (401, 404, 403, 403, 201, 201)
 # The platform's collections, and things in them.
 PLATFORM_LIST = (401, 403, 403, 403, 403, 200)
 PLATFORM_THING = (401, 404, 404, 404, 404, 200)
@@ -104,6 +107,31 @@ TABLE: dict[str, Row] = {
     "GET /v1/usage": Row(LIST),
     "GET /v1/events": Row(LIST),
     "GET /v1/invariants": Row(PLATFORM_LIST),
+    "GET /v1/keys": Row(LIST),
+    # A personal key belongs to a user, and these callers are keys (test_personal_keys has users).
+    "POST /v1/keys": Row((401, 403, 403, 403, 403, 403), {"name": "mine"}),
+    "POST /v1/keys/{key}/revoke": Row(ADMINISTERED),
+    "GET /v1/users": Row(LIST),
+    "POST /v1/users/invite": Row(
+        ADMINISTERED_NEW, {"email": "new-{role}@acme.example", "tenant": "{tenant}"}
+    ),
+    "GET /v1/users/{user}": Row(OWN),
+    "POST /v1/users/{user}/disable": Row(ADMINISTERED),
+    "POST /v1/users/{user}/enable": Row(ADMINISTERED),
+    "POST /v1/users/{user}/reset": Row(ADMINISTERED_NEW, {"second_factor": True}),
+    "GET /v1/sessions": Row(LIST),
+    "POST /v1/sessions/{session}/revoke": Row(ADMINISTERED),
+    "GET /v1/clients": Row(LIST),
+    "POST /v1/clients": Row(ADMINISTERED_NEW, {"name": "new-{role}", "tenant": "{tenant}"}),
+    "POST /v1/clients/{client}/disable": Row(ADMINISTERED),
+    "GET /v1/providers": Row(LIST),
+    "POST /v1/providers": Row(
+        (401, 404, 403, 403, 403, 201),
+        {"name": "new", "issuer": "https://idp.example", "client_id": "c", "client_secret": "s",
+         "tenant": "{tenant}"},
+    ),
+    "POST /v1/providers/{provider}/disable": Row(ADMINISTERED),
+    "POST /v1/realm/rotate": Row(ADMINISTERED, {"tenant": "{tenant}"}),
 }  # fmt: skip
 
 UNLISTED = {"GET /metrics": Row(PLATFORM_LIST)}  # served, but no part of the API
@@ -164,7 +192,7 @@ async def stage(
         ids = {
             "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
             "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
-            "allocation": lease["id"],
+            "allocation": lease["id"], **await realm_stage.things(central, tenant, "acme"),
             "organization": (await tenant.viewer.get("/v1/organizations/default")).json["id"],
         }  # fmt: skip
         yield Stage(central, tenant, await central.tenant("stranger"), ids)

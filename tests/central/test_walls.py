@@ -13,6 +13,7 @@ from penstock.kernel.db import Database
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.ids import TenantId
 
+from . import realm_stage
 from .plane import Central, Tenant
 from .stand_in_site import StandInSite
 
@@ -52,12 +53,13 @@ async def tenant_tables(url: str) -> list[str]:
     return [row["relname"] for row in rows]
 
 
-async def use(central: Central, site: StandInSite, tenant: Tenant) -> str:
+async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = "acme") -> str:
     """Leave a row of this tenant in every table that tenants have."""
     await central.platform.made(
         f"/v1/tenants/{tenant.id}/credits", amount_micros=10**9, currency="USD", reason="paid"
     )
     await tenant.admin.put("/v1/quotas", project="main", gpus_max=8)
+    await realm_stage.things(central, tenant, realm)
     made = await tenant.member.post_once(
         "k", "/v1/allocations", project="main", sku="h100.slice", gpus=1
     )
@@ -75,7 +77,10 @@ async def test_each_tenant_sees_its_own_rows_and_nobody_sees_none(
     central: Central, site: StandInSite, tenant: Tenant, central_url: str
 ) -> None:
     other = await central.tenant("other")
-    slots = {tenant.id: await use(central, site, tenant), other.id: await use(central, site, other)}
+    slots = {
+        tenant.id: await use(central, site, tenant),
+        other.id: await use(central, site, other, "other"),
+    }
     for id in slots:
         policy = {"strategy": "spread"}
         await central.platform.send("PUT", f"/v1/tenants/{id}/placement", json=policy)
@@ -132,6 +137,16 @@ FORBIDDEN: dict[str, str] = {
     "write a SKU": "UPDATE skus SET price_micros_per_gpu_hour = 0",
     "approve a slot": "UPDATE slots SET approved_at = now()",
     "raise a role": "UPDATE api_keys SET role = 'admin'",
+    "extend a key": "UPDATE api_keys SET expires_at = NULL",
+    "read a signing key": "SELECT sealed FROM realm_keys",
+    "change a signing key": "UPDATE realm_keys SET public = '{}'",
+    "move an issuer": "UPDATE realms SET name = 'other'",
+    "rewrite a client": "UPDATE realm_clients SET redirect_uris = '{https://evil.example}'",
+    "move a user": "UPDATE users SET tenant_id = 'other'",
+    "widen a session": "UPDATE sessions SET scope = 'administer'",
+    "lengthen a session": "UPDATE sessions SET expires_at = now() + interval '1 year'",
+    "forget a reuse": "DELETE FROM refresh_tokens",
+    "forget a revocation": "DELETE FROM revoked_tokens",
     "take the wall down": "ALTER TABLE allocations DISABLE ROW LEVEL SECURITY",
     "change the wall": "CREATE POLICY all_of_it ON allocations USING (true)",
     "make a table": "CREATE TABLE mine (n int)",
@@ -189,7 +204,7 @@ async def test_updates_reach_only_the_tenants_own_rows(
 ) -> None:
     other = await central.tenant("other")
     await use(central, site, tenant)
-    await use(central, site, other)
+    await use(central, site, other, "other")
     async with app_role(central_url, tenant.id) as app:
         for sql in (
             "UPDATE allocations SET revision = 99",

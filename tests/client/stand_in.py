@@ -131,7 +131,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         text = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-        self.answer(self.record(cast("Mapping[str, object]", json.loads(text or b"{}"))))
+        if "form" in self.headers.get("Content-Type", ""):
+            self.answer(self.record(dict(parse_qsl(text.decode()))))
+        else:
+            self.answer(self.record(cast("Mapping[str, object]", json.loads(text or b"{}"))))
 
     do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 the names are the library's
 

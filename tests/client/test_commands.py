@@ -308,6 +308,11 @@ EVERY_CALL = (
     ("usage", "ls", "--project", "project_1"),
     ("events", "--follow"),
     ("invariants", "ls"),
+    ("user", "ls"),
+    ("user", "invite", "a@b.example", "--role", "admin"),
+    ("user", "disable", "user_1"),
+    ("session", "revoke", "session_1"),
+    ("key", "create", "ci", "--scope", "read", "--days", "7"),
 )
 
 

@@ -10,6 +10,7 @@ it does not answer. A POST carries an idempotency key and is sent again when the
 connection fails, so it happens once.
 """
 
+from collections.abc import Callable
 from typing import Self
 
 from penstock_client import requests
@@ -19,6 +20,7 @@ from penstock_client.resources.allocations import Allocations, Usages
 from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
+from penstock_client.resources.people import Keys, Sessions, Users
 from penstock_client.resources.quotas import Quotas
 from penstock_client.resources.room import Availabilities, Defragmentation
 from penstock_client.resources.tenancy import Organizations, Projects, Tenants
@@ -26,7 +28,9 @@ from penstock_client.views import Invariant, Me, Page
 
 
 class Client:
-    def __init__(self, api: str, token: str, *, transport: Transport | None = None) -> None:
+    def __init__(
+        self, api: str, token: str | Callable[[], str], *, transport: Transport | None = None
+    ) -> None:
         self.transport = transport or connect(api, token)
         self.tenants = Tenants(self.transport)
         self.organizations = Organizations(self.transport)
@@ -41,6 +45,9 @@ class Client:
         self.defragmentation = Defragmentation(self.transport)
         self.usage = Usages(self.transport)
         self.events = Events(self.transport)
+        self.users = Users(self.transport)
+        self.sessions = Sessions(self.transport)
+        self.keys = Keys(self.transport)
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +65,7 @@ class Client:
         return pages.collect(self.transport, requests.get("invariants"), Invariant)
 
 
-def connect(api: str, token: str) -> Transport:
+def connect(api: str, token: str | Callable[[], str]) -> Transport:
     # Imported late: `--curl`, `--help` and usage errors need no HTTP library.
     from penstock_client.http import Http
 

@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -20,6 +21,16 @@ class Context:
     api: str
     token: str = field(repr=False)
     project: str | None = None
+    login: "Login | None" = None
+
+
+@dataclass(frozen=True)
+class Login:
+    """How a context that was signed in gets its next token."""
+
+    issuer: str
+    refresh_token: str = field(repr=False)
+    expires_at: float  # of the context's token, in seconds since 1970
 
 
 @dataclass(frozen=True)
@@ -106,10 +117,7 @@ def save(contexts: Contexts) -> None:
     """Replace the file in one step; its owner alone may read it."""
     stored = {
         "current": contexts.current,
-        "contexts": {
-            name: {"api": each.api, "token": each.token, "project": each.project}
-            for name, each in contexts.known.items()
-        },
+        "contexts": {name: _stored(each) for name, each in contexts.known.items()},
     }
     target = path()
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -121,6 +129,28 @@ def save(contexts: Contexts) -> None:
         file.flush()
         os.fsync(file.fileno())
     draft.replace(target)
+
+
+@contextmanager
+def locked() -> Generator[None]:
+    """While one command signs in again, others wait: a refresh token is good once."""
+    import fcntl
+
+    path().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with path().with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _stored(context: Context) -> Mapping[str, object]:
+    stored: dict[str, object] = {
+        "api": context.api,
+        "token": context.token,
+        "project": context.project,
+    }
+    if context.login is not None:
+        stored["login"] = asdict(context.login)
+    return stored
 
 
 def _read(source: Path) -> Mapping[str, object]:
@@ -137,4 +167,19 @@ def _context(name: str, fields: Mapping[str, object]) -> Context:
     api, token, project = fields.get("api"), fields.get("token"), fields.get("project")
     if not isinstance(api, str) or not isinstance(token, str):
         raise errors.Misused(f"context {name!r} has no API or no token: add it again")
-    return Context(name, check(api), token, project if isinstance(project, str) else None)
+    named = project if isinstance(project, str) else None
+    return Context(name, check(api), token, named, _login(fields.get("login")))
+
+
+def _login(stored: object) -> Login | None:
+    if not isinstance(stored, dict):
+        return None
+    match cast("Mapping[str, object]", stored):
+        case {
+            "issuer": str(issuer),
+            "refresh_token": str(token),
+            "expires_at": int() | float() as expires_at,
+        }:
+            return Login(issuer, token, float(expires_at))
+        case _:
+            return None

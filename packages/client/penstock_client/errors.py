@@ -73,6 +73,17 @@ class NoApi(ClientError):
         super().__init__("no API is known: run `penstock up`, or `penstock context add`")
 
 
+class SignedOut(ClientError):
+    """The session behind a context is over."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"context {name!r} is signed out: run `penstock login` again")
+
+
+class LoginFailed(ClientError):
+    """Nobody let us in."""
+
+
 class Misused(ClientError):
     """The command line, the environment or the contexts file asks for what cannot be."""
 

@@ -1,8 +1,8 @@
 """Requests over HTTP. The only file that imports the HTTP library."""
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, cast
 
 import httpx2
 
@@ -14,20 +14,17 @@ FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 30.0
 TIMEOUT: Final = httpx2.Timeout(30.0, connect=5.0)
 Pause = Callable[[float], None]
+Token = str | Callable[[], str]
 
 
 class Http:
     """A transport that tries again what failed on the way, with the same idempotency key."""
 
-    def __init__(self, api: str, token: str, *, pause: Pause = time.sleep) -> None:
+    def __init__(self, api: str, token: Token, *, pause: Pause = time.sleep) -> None:
         self.api = api.rstrip("/")
         self.pause = pause
-        self.client = httpx2.Client(
-            headers={"Authorization": f"Bearer {token}", "User-Agent": f"penstock/{VERSION}"},
-            timeout=TIMEOUT,
-            follow_redirects=False,  # the token is for this API and no other
-            trust_env=not is_loopback(self.api),  # a proxy cannot reach this machine's loopback
-        )
+        self.token = token
+        self.client = connect(self.api)
 
     def close(self) -> None:
         self.client.close()
@@ -49,7 +46,7 @@ class Http:
             return self.client.request(
                 request.method,
                 request.url(self.api),
-                headers=request.headers(),
+                headers={**request.headers(), **self._authorization()},
                 json=request.body,
             )
         except (httpx2.TransportError, httpx2.InvalidURL) as error:
@@ -59,6 +56,7 @@ class Http:
         self, request: Request, *, after: str | None, idle_s: float
     ) -> Iterator[ServerEvent]:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+        headers |= self._authorization()
         if after is not None:
             headers["Last-Event-ID"] = after
         timeout = httpx2.Timeout(TIMEOUT.connect, read=idle_s)
@@ -78,6 +76,33 @@ class Http:
                 raise unreachable(self.api, error) from error
         except httpx2.TransportError as error:
             raise unreachable(self.api, error) from error
+
+    def _authorization(self) -> dict[str, str]:
+        """Asked for each time: a token that was signed in for does not last."""
+        token = self.token if isinstance(self.token, str) else self.token()
+        return {"Authorization": f"Bearer {token}"}
+
+
+def connect(api: str) -> httpx2.Client:
+    return httpx2.Client(
+        headers={"User-Agent": f"penstock/{VERSION}"},
+        timeout=TIMEOUT,
+        follow_redirects=False,  # a token is for this API and no other
+        trust_env=not is_loopback(api),  # a proxy cannot reach this machine's loopback
+    )
+
+
+def exchange(url: str, form: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, object]]:
+    """Ask an issuer: a GET, or a POST of a form. Its refusals are answers too."""
+    try:
+        with connect(url) as client:
+            response = client.get(url) if form is None else client.post(url, data=form)
+    except (httpx2.TransportError, httpx2.InvalidURL) as error:
+        raise unreachable(url, error) from error
+    body = body_of(response)
+    if not isinstance(body, dict):
+        raise errors.NotTheApi(f"{url} answered with something other than JSON")
+    return response.status_code, cast("Mapping[str, object]", body)
 
 
 def answer(response: httpx2.Response) -> object:

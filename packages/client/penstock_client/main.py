@@ -24,7 +24,14 @@ NOUNS: Final = {
     "slot": "A GPU with its disk, fabric device, CPUs and memory.",
     "defragmentation": "Moves that would open whole nodes or larger slices.",
     "invariants": "What must always hold, with any violations.",
+    "user": "The people of a tenant: who is in, who is invited, who is out.",
+    "session": "Where people are signed in.",
+    "key": "Your own API keys, for scripts.",
     "context": "The APIs you use, and which one commands talk to.",
+}
+SIGNING_IN: Final = {
+    "login": "Sign in to a tenant, in a browser.",
+    "logout": "Sign out, here and at the platform.",
 }
 EXIT_CODES: Final = "0 done, 1 refused or failed, 2 usage error, 3 the API cannot be reached"
 
@@ -64,8 +71,8 @@ def dispatch(argv: Sequence[str]) -> int:
     if processes.is_asked(name, rest):
         return processes.run(name, rest)
     if name == "completion":
-        return completion.run(NOUNS, rest)
-    if name in NOUNS:
+        return completion.run([*NOUNS, *SIGNING_IN], rest)
+    if name in NOUNS or name in SIGNING_IN:
         return run_noun(name, rest)
     if processes.find(name):
         return processes.run(name, rest)
@@ -90,7 +97,7 @@ def run_noun(name: str, rest: Sequence[str]) -> int:
 def unknown(name: str) -> errors.Misused:
     if name.startswith("-"):
         return errors.Misused(f"options come after the command: penstock COMMAND … {name}")
-    known = [*NOUNS, *processes.SUMMARIES]
+    known = [*NOUNS, *SIGNING_IN, *processes.SUMMARIES]
     close = difflib.get_close_matches(name, known, n=1)
     advice = f"did you mean `penstock {close[0]}`?" if close else "see `penstock --help`"
     return errors.Misused(f"there is no command {name!r}: {advice}")
@@ -101,6 +108,8 @@ def overview() -> str:
     lines = ["Usage: penstock COMMAND …", "", "One management plane for GPU compute.", ""]
     lines += ["Things you can see and change (penstock NOUN --help lists the verbs):"]
     lines += [f"  {name:<15} {summary}" for name, summary in NOUNS.items()]
+    lines += ["", "Signing in:"]
+    lines += [f"  {name:<15} {summary}" for name, summary in SIGNING_IN.items()]
     lines += ["", "Processes:"]
     lines += [f"  {name:<15} {summary}" for name, summary in processes.SUMMARIES.items()]
     lines += ["", "Shell completion: penstock completion bash|zsh|fish"]

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from penstock_client import contexts, errors
+from penstock_client import contexts, errors, signin
 from penstock_client.api import Client
 from penstock_client.contexts import Context
 from penstock_client.dry import Curl
@@ -28,5 +28,5 @@ class Session:
 def start(options: Options) -> Generator[Session]:
     context = contexts.select(options.context)
     transport = Curl(context.api) if options.curl else None
-    with Client(context.api, context.token, transport=transport) as client:
+    with Client(context.api, signin.tokens(context), transport=transport) as client:
         yield Session(client, context)

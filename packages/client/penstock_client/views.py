@@ -5,6 +5,7 @@ from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 
 T = TypeVar("T")
 Role = Literal["admin", "member", "viewer"]
+Scope = Literal["read", "use", "administer"]
 Shape = Literal["baremetal", "gpu_slice"]
 Strategy = Literal["pack", "spread"]
 
@@ -298,6 +299,65 @@ class Me(TypedDict):
     id: str
     role: str
     tenant: str | None
+
+
+class User(TypedDict):
+    id: str
+    tenant: str
+    email: str
+    name: str
+    role: Role
+    second_factor: bool
+    status: str
+    created_at: str
+
+
+class Invitation(TypedDict):
+    id: str
+    tenant: str
+    email: str
+    role: Role
+    url: str  # shown once; whoever opens it becomes the user
+    expires_at: str
+
+
+class SignedIn(TypedDict):
+    """A session: a browser, or a client that someone let in."""
+
+    id: str
+    tenant: str
+    user: str
+    kind: str
+    client: str | None
+    scope: str
+    factors: list[str]
+    agent: str
+    created_at: str
+    seen_at: str
+    expires_at: str
+
+
+class StoredKey(TypedDict):
+    """A key as it is listed: without its token."""
+
+    id: str
+    tenant: str | None
+    user: str | None
+    name: str
+    role: str
+    scopes: list[str] | None
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+
+
+class PersonalKey(TypedDict):
+    id: str
+    name: str
+    role: str
+    scopes: list[str]
+    expires_at: str
+    token: str  # shown once; the API keeps only its hash
 
 
 class Event(TypedDict):

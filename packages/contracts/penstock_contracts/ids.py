@@ -107,6 +107,26 @@ class EventId(Id):
     prefix = "event"
 
 
+class UserId(Id):
+    prefix = "user"
+
+
+class SessionId(Id):
+    prefix = "session"
+
+
+class InvitationId(Id):
+    prefix = "invite"
+
+
+class ClientId(Id):
+    prefix = "client"
+
+
+class ProviderId(Id):
+    prefix = "idp"
+
+
 def uuid7(now_ms: int, entropy: bytes) -> int:
     """RFC 9562: 48 bits of milliseconds, version, 12 random, variant, 62 random."""
     random = int.from_bytes(entropy[:10])

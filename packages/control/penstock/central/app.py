@@ -9,7 +9,8 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from penstock.central import doors, standing
-from penstock.central.access import keys
+from penstock.central.access import api as key_api
+from penstock.central.access import callers, keys
 from penstock.central.allocations import api as allocations
 from penstock.central.availability import api as availability
 from penstock.central.balances import api as balances
@@ -24,6 +25,10 @@ from penstock.central.placement.reading import Reading
 from penstock.central.policies import api as policies
 from penstock.central.projects import api as projects
 from penstock.central.quotas import api as quotas
+from penstock.central.realms import routers as realm_routers
+from penstock.central.realms.keys.service import Keyring
+from penstock.central.realms.service import Realms
+from penstock.central.realms.users.passwords import Passwords
 from penstock.central.settings import CentralSettings
 from penstock.central.sites import absence, enrolment
 from penstock.central.sites import api as sites
@@ -33,7 +38,7 @@ from penstock.central.skus import api as skus
 from penstock.central.slots import api as slots
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
-from penstock.kernel import authority, db, migrations, ops, process, web
+from penstock.kernel import authority, db, migrations, ops, process, sealing, web
 from penstock.kernel.db import Database
 from penstock.kernel.edge import Edge
 from penstock.kernel.wakeups import Wakeups
@@ -43,7 +48,7 @@ ROUTERS = (  # tried in this order: the busiest first
     allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
     projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
     slots.router, usage.router, availability.router, defragmentation.router,
-    doors.router, standing.router,
+    doors.router, standing.router, key_api.router, *realm_routers.ROUTERS,
 )  # fmt: skip
 
 
@@ -73,10 +78,14 @@ async def serve(settings: CentralSettings) -> None:
     root = authority.load_or_create_root(
         settings.data, timedelta(seconds=settings.certificate_life_s)
     )
+    seal = sealing.load_or_create(settings.data / "seal.key")
+    realms = Realms(database, settings.url, seal, Keyring(database, seal), Passwords())
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()
-    web.install(app, database=database, authenticate=keys.Holders(database).authenticate)
+    holders = keys.Holders(database)
+    web.install(app, database=database, authenticate=partial(callers.authenticate, realms, holders))
+    app.state.realms = realms
     app.state.wakeups = wakeups
     app.state.placement = queue
     app.state.fleet = Reading()
@@ -90,6 +99,7 @@ async def serve(settings: CentralSettings) -> None:
     ]
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)
+        stack.callback(realms.passwords.close)
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
         group.create_task(absence.watch(database, wakeups, settings.site_grace))

@@ -19,6 +19,7 @@ class CentralSettings(Settings):
     join_listen: str = "127.0.0.1:8081"
     link_listen: str = "127.0.0.1:8082"
     metrics_listen: str = "127.0.0.1:8083"
+    public_url: str = Field(default="", pattern=r"^(https?://[^/?#@\s]+)?$")  # as users reach it
     join_advertise: str = ""  # what sites dial, if it is not what we listen on
     link_advertise: str = ""
     bootstrap_token_file: Path | None = None
@@ -29,6 +30,11 @@ class CentralSettings(Settings):
     @property
     def site_grace(self) -> timedelta:
         return timedelta(seconds=self.site_grace_s)
+
+    @property
+    def url(self) -> str:
+        """Where the API is for users: the beginning of every issuer, and tokens' audience."""
+        return self.public_url or f"http://{self.http_listen}"
 
     @property
     def join_address(self) -> str:

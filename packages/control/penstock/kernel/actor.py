@@ -7,12 +7,16 @@ from penstock_contracts.ids import TenantId
 
 @dataclass(frozen=True)
 class Actor:
-    """`tenant_id` is None for those who belong to the platform."""
+    """`tenant_id` is None for those who belong to the platform.
+
+    `scopes` limit what a token or key may be used for; None is no limit but the role's.
+    """
 
     kind: str
     id: str
     role: str
     tenant_id: TenantId | None = None
+    scopes: frozenset[str] | None = None
 
     @property
     def name(self) -> str:

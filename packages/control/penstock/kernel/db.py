@@ -125,6 +125,10 @@ class Database:
             yield tx
             await flush(connection, tx.outgoing, tx.now)
 
+    def now(self, told: datetime) -> datetime:
+        """The time: what the database told, or the clock that was injected."""
+        return self._clock() if self._clock is not None else told
+
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         """One statement as the system, a transaction by itself: a single round trip."""
         return await self._system.fetch(sql, *args)

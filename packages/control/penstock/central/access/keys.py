@@ -1,9 +1,16 @@
-"""API keys: how people and scripts prove who they are. Only hashes are stored."""
+"""API keys: how scripts prove who they are. Only hashes are stored.
+
+A tenant's key has a role of its own. A personal one belongs to a user: it can do what
+that user can at the moment, within its scopes, until it expires.
+"""
 
 import asyncio
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
 
 from fastapi import Request, WebSocket
 
@@ -11,9 +18,16 @@ from penstock.kernel import audit
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Unauthenticated
-from penstock_contracts.ids import KeyId, TenantId
+from penstock_contracts.ids import KeyId, TenantId, UserId
 
-TOKEN_LENGTH_MAX = 200
+TOKEN_LENGTH_MAX: Final = 200
+BEARER_LENGTH_MAX: Final = 8_192
+KNOWN: Final = """
+    SELECT k.id, k.hash, k.tenant_id, k.user_id, coalesce(u.role, k.role) AS role, k.scopes,
+        now() AS now, k.expires_at, k.revoked_at IS NULL AND u.disabled_at IS NULL AS good
+    FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
+    WHERE k.hash = ANY($1)
+"""
 
 
 @dataclass(frozen=True)
@@ -30,14 +44,24 @@ def hash_token(token: str) -> bytes:
 
 
 async def create(
-    tx: Tx, actor: Actor, *, tenant_id: TenantId | None, name: str, role: str, token: str = ""
+    tx: Tx,
+    actor: Actor,
+    *,
+    tenant_id: TenantId | None,
+    name: str,
+    role: str,
+    token: str = "",
+    user_id: UserId | None = None,
+    scopes: Sequence[str] | None = None,
+    expires_at: datetime | None = None,
 ) -> NewKey:
     """Make a key. Its token is shown now and never again."""
     key = NewKey(KeyId.new(), name, role, token or f"pk_{secrets.token_urlsafe(32)}")
     await tx.execute(
         """
-        INSERT INTO api_keys (id, tenant_id, name, role, hash, created_at)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO api_keys (id, tenant_id, name, role, hash, created_at, user_id, scopes,
+            expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         """,
         key.id,
         tenant_id,
@@ -45,8 +69,14 @@ async def create(
         role,
         hash_token(key.token),
         tx.now,
+        user_id,
+        scopes,
+        expires_at,
     )
-    audit.record(tx, actor, "key.create", key.id, tenant_id=tenant_id, name=name, role=role)
+    audit.record(
+        tx, actor, "key.create", key.id, tenant_id=tenant_id, name=name, role=role, user=user_id,
+        scopes=scopes, expires_at=expires_at,
+    )  # fmt: skip
     return key
 
 
@@ -59,11 +89,12 @@ async def ensure_bootstrap(tx: Tx, token: str) -> None:
         )
 
 
-def bearer(connection: Request | WebSocket) -> str:
+def presented(connection: Request | WebSocket) -> str:
+    """What the caller holds, whatever it is."""
     scheme, _, token = connection.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
-        raise Unauthenticated("send your key as `Authorization: Bearer …`")
-    if len(token) > TOKEN_LENGTH_MAX:
+        raise Unauthenticated("send your key or token as `Authorization: Bearer …`")
+    if len(token) > BEARER_LENGTH_MAX:
         raise Unauthenticated("this key is not known")
     return token
 
@@ -76,9 +107,9 @@ class Holders:
         self._waiting: dict[bytes, asyncio.Future[Actor | None]] = {}
         self._asking: asyncio.Task[None] | None = None
 
-    async def authenticate(self, connection: Request | WebSocket) -> Actor:
+    async def authenticate(self, token: str) -> Actor:
         """Who calls, by the key they hold."""
-        holder = await self._find(hash_token(bearer(connection)))
+        holder = await self._find(hash_token(token)) if len(token) <= TOKEN_LENGTH_MAX else None
         if holder is None:
             raise Unauthenticated("this key is not known")
         return holder
@@ -108,12 +139,16 @@ class Holders:
 
 
 async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor]:
-    rows = await database.fetch(
-        "SELECT id, tenant_id, role, hash FROM api_keys WHERE hash = ANY($1)", hashes
-    )
+    rows = await database.fetch(KNOWN, hashes)
     return {
         bytes(row["hash"]): Actor(
-            "key", row["id"], row["role"], TenantId(row["tenant_id"]) if row["tenant_id"] else None
+            "key",
+            row["id"],
+            row["role"],
+            TenantId(row["tenant_id"]) if row["tenant_id"] else None,
+            None if row["scopes"] is None else frozenset(row["scopes"]),
         )
         for row in rows
+        if row["good"]
+        and (row["expires_at"] is None or row["expires_at"] > database.now(row["now"]))
     }

@@ -6,6 +6,7 @@ from penstock.central.access import keys
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.access.keys import NewKey
 from penstock.central.organizations import founding
+from penstock.central.realms import creation as realms
 from penstock.central.tenants import store
 from penstock.central.tenants.model import Status, Tenant
 from penstock.kernel import audit, events
@@ -16,8 +17,10 @@ from penstock_contracts.ids import TenantId
 
 
 async def create(tx: Tx, actor: Actor, *, name: str) -> Tenant:
-    """A tenant that can lease at once, with nothing but its default organization."""
-    return await found(tx, actor, name, Status.ACTIVE)
+    """A tenant that can lease at once, with its realm and its default organization."""
+    tenant = await found(tx, actor, name, Status.ACTIVE)
+    await realms.create(tx, tenant.id, name)
+    return tenant
 
 
 async def found(tx: Tx, actor: Actor, name: str, status: Status) -> Tenant:

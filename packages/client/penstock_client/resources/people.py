@@ -1,0 +1,72 @@
+"""The people of a tenant, where they are signed in, and their own keys."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock_client import requests
+from penstock_client.requests import Transport
+from penstock_client.resources import pages, single
+from penstock_client.views import (
+    Invitation,
+    Page,
+    PersonalKey,
+    Role,
+    Scope,
+    SignedIn,
+    StoredKey,
+    User,
+)
+
+
+@dataclass(frozen=True)
+class Users:
+    transport: Transport
+
+    def list(self) -> Page[User]:
+        return pages.collect(self.transport, requests.get("users"), User)
+
+    def get(self, id: str) -> User:
+        return single.fetch(self.transport, requests.get("users", id), User)
+
+    def invite(self, email: str, *, role: Role, tenant: str | None = None) -> Invitation:
+        """The answer holds the address to send them; it is not shown again."""
+        request = requests.post("users", "invite", email=email, role=role, tenant=tenant)
+        return single.fetch(self.transport, request, Invitation)
+
+    def disable(self, id: str) -> User:
+        return single.fetch(self.transport, requests.post("users", id, "disable"), User)
+
+    def enable(self, id: str) -> User:
+        return single.fetch(self.transport, requests.post("users", id, "enable"), User)
+
+    def reset(self, id: str, *, second_factor: bool = False) -> Invitation:
+        """A way back in; the answer holds the address to send them, and is not shown again."""
+        request = requests.post("users", id, "reset", second_factor=second_factor)
+        return single.fetch(self.transport, request, Invitation)
+
+
+@dataclass(frozen=True)
+class Sessions:
+    transport: Transport
+
+    def list(self) -> Page[SignedIn]:
+        return pages.collect(self.transport, requests.get("sessions"), SignedIn)
+
+    def revoke(self, id: str) -> SignedIn:
+        return single.fetch(self.transport, requests.post("sessions", id, "revoke"), SignedIn)
+
+
+@dataclass(frozen=True)
+class Keys:
+    transport: Transport
+
+    def list(self) -> Page[StoredKey]:
+        return pages.collect(self.transport, requests.get("keys"), StoredKey)
+
+    def create(self, name: str, *, scopes: Sequence[Scope], days: int) -> PersonalKey:
+        """The answer holds the token; it is not shown again."""
+        request = requests.post("keys", name=name, scopes=scopes, days=days)
+        return single.fetch(self.transport, request, PersonalKey)
+
+    def revoke(self, id: str) -> StoredKey:
+        return single.fetch(self.transport, requests.post("keys", id, "revoke"), StoredKey)

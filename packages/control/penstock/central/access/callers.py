@@ -1,0 +1,27 @@
+"""Who calls: by an API key, or by an access token of a tenant's realm."""
+
+from typing import Final
+
+from fastapi import Request, WebSocket
+
+from penstock.central.access import keys
+from penstock.central.access.keys import Holders
+from penstock.central.realms import bearer
+from penstock.central.realms.service import Realms
+from penstock.central.realms.tokens import NotBelieved
+from penstock.kernel.actor import Actor
+from penstock.kernel.errors import Unauthenticated
+
+# The same words whatever was wrong with it: a forger learns nothing.
+REFUSED: Final = "this token is not good here: it ran out, was revoked, or is not for this API"
+
+
+async def authenticate(realms: Realms, holders: Holders, connection: Request | WebSocket) -> Actor:
+    """The actor behind a request. Keys have no dots, tokens have two."""
+    token = keys.presented(connection)
+    if "." not in token:
+        return await holders.authenticate(token)
+    try:
+        return (await bearer.believe(realms, token)).actor
+    except NotBelieved:
+        raise Unauthenticated(REFUSED, suggestion="sign in again: `penstock login`") from None

@@ -1,0 +1,55 @@
+"""Personal API keys: made by a user, for that user's own scripts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from penstock.central.access import keys, store
+from penstock.central.access.authorization import OVERSEERS, Resource, authorize
+from penstock.central.access.keys import NewKey
+from penstock.central.access.store import Key
+from penstock.kernel import audit
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Forbidden, NotFound
+from penstock_contracts.ids import UserId
+
+LIFE_MAX: Final = timedelta(days=365)
+ORDER: Final = ("read", "use", "administer")
+
+
+async def create(
+    tx: Tx, actor: Actor, *, name: str, scopes: Sequence[str], days: int
+) -> tuple[NewKey, datetime]:
+    """A key for oneself: no more than one may do, no more than one's own token may."""
+    if actor.kind != "user" or actor.tenant_id is None:
+        raise Forbidden("a personal key belongs to a user; sign in with `penstock login` first")
+    widest = max((ORDER.index(scope) for scope in actor.scopes or ()), default=-1)
+    if any(ORDER.index(scope) > widest for scope in scopes):
+        raise Forbidden("a key cannot do more than the token with which it is made")
+    expires_at = tx.now + timedelta(days=days)
+    made = await keys.create(
+        tx, actor, tenant_id=actor.tenant_id, name=name, role=actor.role,
+        user_id=UserId(actor.id), scopes=scopes, expires_at=expires_at,
+    )  # fmt: skip
+    return made, expires_at
+
+
+async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Key]:
+    """One's own; all of the tenant's for who administers it."""
+    authorize(actor, "key.view", Resource("key", None, actor.tenant_id))
+    own = None if actor.role in OVERSEERS else actor.id
+    return await store.page(tx, own, after, limit)
+
+
+async def revoke(tx: Tx, actor: Actor, id: str) -> Key:
+    """End a key. Anyone may end their own."""
+    found = await store.lock(tx, id)
+    if found is None:
+        raise NotFound("key", id)
+    if found.user_id is None or found.user_id != actor.id:
+        authorize(actor, "key.revoke", Resource("key", found.id, found.tenant_id))
+    await store.revoke(tx, found.id)
+    audit.record(tx, actor, "key.revoke", found.id, tenant_id=found.tenant_id)
+    return replace(found, revoked_at=found.revoked_at or tx.now)

@@ -1,0 +1,55 @@
+"""All SQL that lists and ends API keys. (`keys` makes them and looks them up at every call.)"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import asyncpg
+
+from penstock.kernel.db import Tx
+from penstock_contracts.ids import KeyId, TenantId, UserId
+
+COLUMNS: Final = "id, tenant_id, user_id, name, role, scopes, created_at, expires_at, revoked_at"
+
+
+@dataclass(frozen=True)
+class Key:
+    id: KeyId
+    tenant_id: TenantId | None
+    user_id: UserId | None
+    name: str
+    role: str
+    scopes: Sequence[str] | None
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+
+def _key(row: asyncpg.Record) -> Key:
+    return Key(**dict(row))
+
+
+async def page(tx: Tx, user_id: str | None, after: str, limit: int) -> list[Key]:
+    """Of one user, or all that the transaction may see."""
+    rows = await tx.fetch(
+        f"""
+        SELECT {COLUMNS} FROM api_keys
+        WHERE id > $1 AND ($2::text IS NULL OR user_id = $2) ORDER BY id LIMIT $3
+        """,
+        after,
+        user_id,
+        limit,
+    )
+    return [_key(row) for row in rows]
+
+
+async def lock(tx: Tx, id: str) -> Key | None:
+    row = await tx.fetchrow(f"SELECT {COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE", id)
+    return None if row is None else _key(row)
+
+
+async def revoke(tx: Tx, id: KeyId) -> None:
+    await tx.execute(
+        "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", id, tx.now
+    )

@@ -1,0 +1,23 @@
+"""The client that every realm has: Penstock's own command line."""
+
+from penstock.central.realms.clients import store
+from penstock.central.realms.clients.model import CODE, COMMAND_LINE, DEVICE, REFRESH, Client
+from penstock.central.realms.model import SCOPES
+from penstock.kernel.db import Tx
+from penstock_contracts.ids import TenantId
+
+
+async def add_command_line(tx: Tx, tenant_id: TenantId) -> None:
+    client = Client(
+        id=COMMAND_LINE,
+        tenant_id=tenant_id,
+        name="Penstock command line",
+        secret_hash=None,
+        redirect_uris=("http://127.0.0.1/callback", "http://[::1]/callback"),
+        grants=(CODE, REFRESH, DEVICE),
+        scopes=SCOPES,
+        role=None,
+        trusted=False,  # any program can say that it is this one
+        created_at=tx.now,
+    )
+    await store.add(tx, client)

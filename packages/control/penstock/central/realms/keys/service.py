@@ -1,0 +1,117 @@
+"""The keys of realms: made when first needed, turned when they are old, or when asked."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, cast
+
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from penstock.central.realms.keys import store
+from penstock.central.realms.keys.model import Key, State
+from penstock.central.realms.model import ALGORITHM
+from penstock.kernel import audit
+from penstock.kernel.actor import SYSTEM, Actor
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.sealing import Seal
+from penstock_contracts.ids import TenantId
+
+REMEMBERED_S: Final = 60.0  # a replica may sign with a retired key this long
+
+
+@dataclass(frozen=True)
+class Signer:
+    kid: str
+    key: ECKey = field(repr=False)
+
+    def sign(self, kind: str, claims: Mapping[str, object]) -> str:
+        header = {"alg": ALGORITHM, "kid": self.kid, "typ": kind}
+        return jwt.encode(header, dict(claims), self.key, [ALGORITHM])
+
+
+class Keyring:
+    """The current key of each realm, remembered for a minute."""
+
+    def __init__(self, database: Database, seal: Seal) -> None:
+        self._database = database
+        self._seal = seal
+        self._remembered: dict[TenantId, tuple[float, Signer]] = {}
+
+    async def signer(self, tenant_id: TenantId) -> Signer:
+        until, signer = self._remembered.get(tenant_id, (0.0, None))
+        if signer is None or time.monotonic() >= until:
+            signer = await self._database.run(lambda tx: self._load(tx, tenant_id), patient=False)
+            self._remembered[tenant_id] = (time.monotonic() + REMEMBERED_S, signer)
+        return signer
+
+    async def published(self, tenant_id: TenantId) -> list[Key]:
+        """What whoever checks our signatures needs."""
+        await self.signer(tenant_id)  # there are none before the first
+        async with self._database.transaction(tenant=tenant_id) as tx:
+            return [key for key in await store.all_of(tx, tenant_id) if key.believed(tx.now)]
+
+    async def rotate(self, tx: Tx, actor: Actor, tenant_id: TenantId, *, distrust: bool) -> str:
+        """The next key signs from now on. `distrust` kills what the old one signed."""
+        await store.lock(tx, tenant_id)
+        keys = await self._ensure(tx, tenant_id)
+        new = await self._turn(tx, actor, tenant_id, keys, distrust=distrust)
+        self._remembered.pop(tenant_id, None)
+        return new
+
+    async def _load(self, tx: Tx, tenant_id: TenantId) -> Signer:
+        keys = _by_state(await store.all_of(tx, tenant_id))
+        if State.CURRENT not in keys or keys[State.CURRENT].overdue(tx.now):
+            await store.lock(tx, tenant_id)
+            keys = await self._ensure(tx, tenant_id)
+            if keys[State.CURRENT].overdue(tx.now):
+                await self._turn(tx, SYSTEM, tenant_id, keys, distrust=False)
+                keys = _by_state(await store.all_of(tx, tenant_id))
+        kid = keys[State.CURRENT].kid
+        private = self._seal.open(_purpose(tenant_id, kid), await store.sealed(tx, kid))
+        return Signer(kid, ECKey.import_key(json.loads(private)))
+
+    async def _ensure(self, tx: Tx, tenant_id: TenantId) -> dict[State, Key]:
+        keys = _by_state(await store.all_of(tx, tenant_id))
+        for state in (State.CURRENT, State.NEXT):
+            if state not in keys:
+                await self._make(tx, tenant_id, state)
+        return _by_state(await store.all_of(tx, tenant_id))
+
+    async def _turn(
+        self,
+        tx: Tx,
+        actor: Actor,
+        tenant_id: TenantId,
+        keys: Mapping[State, Key],
+        *,
+        distrust: bool,
+    ) -> str:
+        old, new = keys[State.CURRENT].kid, keys[State.NEXT].kid
+        await store.turn(tx, old, State.DISTRUSTED if distrust else State.RETIRED)
+        await store.turn(tx, new, State.CURRENT)
+        await self._make(tx, tenant_id, State.NEXT)
+        audit.record(
+            tx, actor, "realm.rotate", tenant_id, tenant_id=tenant_id, old=old, new=new,
+            distrusted=distrust,
+        )  # fmt: skip
+        return new
+
+    async def _make(self, tx: Tx, tenant_id: TenantId, state: State) -> None:
+        key = ECKey.generate_key("P-256", private=True)
+        kid = key.thumbprint()
+        private = json.dumps(key.as_dict(private=True)).encode()
+        public = cast("dict[str, str]", key.as_dict(private=False))
+        named = {**public, "kid": kid, "use": "sig", "alg": ALGORITHM}
+        sealed = self._seal.seal(_purpose(tenant_id, kid), private)
+        await store.add(tx, tenant_id, kid, state, named, sealed)
+
+
+def _purpose(tenant_id: TenantId, kid: str) -> str:
+    return f"signing key {kid} of {tenant_id}"
+
+
+def _by_state(keys: list[Key]) -> dict[State, Key]:
+    """The one current and the one next key; of the others, any."""
+    return {key.state: key for key in keys}

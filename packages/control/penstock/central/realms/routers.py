@@ -1,0 +1,23 @@
+"""All routers of realms, for the app."""
+
+from penstock.central.realms import api
+from penstock.central.realms.clients import api as clients
+from penstock.central.realms.grants import api as grants
+from penstock.central.realms.pages import (
+    account,
+    consent,
+    device,
+    invitation,
+    login,
+    logout,
+    provider,
+)
+from penstock.central.realms.providers import api as providers
+from penstock.central.realms.sessions import api as sessions
+from penstock.central.realms.users import api as users
+
+ROUTERS = (
+    api.management, users.router, sessions.router, clients.router, providers.router,
+    api.router, grants.router, login.router, consent.router, device.router, invitation.router,
+    account.router, logout.router, provider.router,
+)  # fmt: skip

@@ -1,0 +1,40 @@
+"""All SQL that touches the realms table."""
+
+from penstock.kernel.db import Tx
+from penstock_contracts.ids import TenantId
+
+COLUMNS = "tenant_id, name, created_at"
+BY_NAME = f"SELECT {COLUMNS} FROM realms WHERE name = $1"
+
+
+async def add(tx: Tx, tenant_id: TenantId, name: str) -> None:
+    await tx.execute(
+        "INSERT INTO realms (tenant_id, name, created_at) VALUES ($1, $2, $3)",
+        tenant_id,
+        name,
+        tx.now,
+    )
+
+
+async def name_of(tx: Tx, tenant_id: TenantId) -> str:
+    name: str = await tx.fetchval("SELECT name FROM realms WHERE tenant_id = $1", tenant_id)
+    return name
+
+
+# All that decides whether a token is believed, in one round trip.
+FACTS = """
+    SELECT r.tenant_id, now() AS now,
+        k.kid, k.state, k.public, k.created_at, k.changed_at,
+        s.user_id AS session_user, s.client_id AS session_client,
+        s.ended_at IS NULL AND s.expires_at > now() AS session_live,
+        u.role AS user_role, u.disabled_at IS NULL AS user_enabled,
+        c.role AS client_role, c.disabled_at IS NULL AS client_enabled,
+        x.jti IS NOT NULL AS revoked
+    FROM realms r
+    JOIN realm_keys k ON k.tenant_id = r.tenant_id AND k.kid = $2
+    JOIN realm_clients c ON c.tenant_id = r.tenant_id AND c.id = $3
+    LEFT JOIN sessions s ON s.tenant_id = r.tenant_id AND s.id = $4
+    LEFT JOIN users u ON u.tenant_id = r.tenant_id AND u.id = $5
+    LEFT JOIN revoked_tokens x ON x.tenant_id = r.tenant_id AND x.jti = $6
+    WHERE r.name = $1
+"""

@@ -1,0 +1,61 @@
+"""People of a realm, and what keeps a guesser out."""
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from penstock_contracts.ids import TenantId, UserId
+
+# Deliberately simple: whoever can read mail there has an address.
+EMAIL: Final = re.compile(r"[^\s@\x00-\x1f\x7f\"<>\\]{1,64}@[a-z0-9.-]{1,180}\.[a-z0-9-]{2,63}")
+PASSWORD_LENGTH_MIN: Final = 12
+PASSWORD_LENGTH_MAX: Final = 200
+INVITATION_LIFE: Final = timedelta(days=7)
+FREE_FAILURES: Final = 5  # that cost nothing but the attempt
+FIRST_LOCK: Final = timedelta(seconds=30)
+LONGEST_LOCK: Final = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class User:
+    id: UserId
+    tenant_id: TenantId
+    email: str
+    name: str
+    role: str
+    password: str | None
+    totp: bytes | None
+    totp_step: int
+    failures: int
+    locked_until: datetime | None
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+    def locked(self, now: datetime) -> bool:
+        return self.locked_until is not None and now < self.locked_until
+
+
+def lock_until(failures: int, now: datetime) -> datetime | None:
+    """After so many failures in a row: when the next attempt counts again."""
+    beyond = failures - FREE_FAILURES
+    if beyond < 0:
+        return None
+    return now + min(FIRST_LOCK * 2 ** min(beyond, 16), LONGEST_LOCK)
+
+
+def normal(email: str) -> str | None:
+    """The address as it is stored and compared; None if it is none."""
+    lowered = email.strip().lower()
+    return lowered if len(lowered) <= 254 and EMAIL.fullmatch(lowered) else None
+
+
+def password_fault(password: str, email: str) -> str | None:
+    """Why this cannot be a password, in words for the one who chose it."""
+    if len(password) < PASSWORD_LENGTH_MIN:
+        return f"A password has at least {PASSWORD_LENGTH_MIN} characters."
+    if len(password) > PASSWORD_LENGTH_MAX:
+        return f"A password has at most {PASSWORD_LENGTH_MAX} characters."
+    if len(set(password)) < 5 or password.lower() in (email, email.partition("@")[0]):
+        return "This password is too easy to guess."
+    return None

@@ -1,0 +1,95 @@
+"""What may be done to a user. The caller owns the transaction."""
+
+from dataclasses import replace
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.realms.sessions import service as sessions
+from penstock.central.realms.users import store
+from penstock.central.realms.users.model import User
+from penstock.kernel import audit, events
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict, NotFound
+from penstock_contracts.ids import TenantId, UserId
+
+
+async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[User]:
+    authorize(actor, "user.view", Resource("user", None, actor.tenant_id))
+    return await store.page(tx, after, limit)
+
+
+async def get(tx: Tx, actor: Actor, id: str) -> User:
+    user = await store.find(tx, id)
+    if user is None:
+        raise NotFound("user", id)
+    authorize(actor, "user.view", Resource("user", user.id, user.tenant_id))
+    return user
+
+
+async def add(
+    tx: Tx, tenant_id: TenantId, *, email: str, name: str, role: str, password: str | None
+) -> User:
+    user = User(
+        id=UserId.new(),
+        tenant_id=tenant_id,
+        email=email,
+        name=name,
+        role=role,
+        password=password,
+        totp=None,
+        totp_step=0,
+        failures=0,
+        locked_until=None,
+        created_at=tx.now,
+    )
+    await store.add(tx, user)
+    audit.record(
+        tx, actor_of(user), "user.create", user.id, tenant_id=tenant_id, email=email, role=role
+    )
+    events.emit(tx, "user.created", user.id, tenant_id=tenant_id, email=email, role=role)
+    return user
+
+
+async def disable(tx: Tx, actor: Actor, id: str) -> User:
+    """They are out at once, from everywhere, and cannot come back in."""
+    user = await locked(tx, actor, id, "user.disable")
+    if user.id == actor.id:
+        raise Conflict("you cannot disable yourself; ask another admin")
+    await store.save(tx, replace(user, disabled_at=user.disabled_at or tx.now))
+    await sessions.end_of_user(tx, user.id, "the user was disabled")
+    audit.record(tx, actor, "user.disable", user.id, tenant_id=user.tenant_id)
+    events.emit(tx, "user.disabled", user.id, tenant_id=user.tenant_id)
+    return replace(user, disabled_at=user.disabled_at or tx.now)
+
+
+async def enable(tx: Tx, actor: Actor, id: str) -> User:
+    """Let a disabled or locked user in again."""
+    user = await locked(tx, actor, id, "user.enable")
+    enabled = replace(user, disabled_at=None, failures=0, locked_until=None)
+    await store.save(tx, enabled)
+    audit.record(tx, actor, "user.enable", user.id, tenant_id=user.tenant_id)
+    events.emit(tx, "user.enabled", user.id, tenant_id=user.tenant_id)
+    return enabled
+
+
+async def find(tx: Tx, id: str) -> User | None:
+    """A user who may still come in."""
+    user = await store.find(tx, id)
+    return user if user is not None and user.disabled_at is None else None
+
+
+async def find_by_email(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
+    return await store.lock_by_email(tx, tenant_id, email)
+
+
+async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
+    """A user on whom the actor may act so, until the transaction ends."""
+    user = await store.lock(tx, id)
+    if user is None:
+        raise NotFound("user", id)
+    authorize(actor, action, Resource("user", user.id, user.tenant_id))
+    return user
+
+
+def actor_of(user: User) -> Actor:
+    return Actor("user", user.id, user.role, user.tenant_id)
