@@ -11,8 +11,8 @@ CREATE TABLE allocations (
     gpus                      integer NOT NULL CHECK (gpus > 0),
     price_micros_per_gpu_hour bigint NOT NULL,
     currency                  text NOT NULL,
-    site_id                   text COLLATE "C" NOT NULL,
-    node_id                   text COLLATE "C" NOT NULL,
+    site_id                   text COLLATE "C",  -- null until it is placed
+    node_id                   text COLLATE "C",
     -- Desired: what should be. The revision counts its changes.
     desired                   text NOT NULL CHECK (desired IN ('active', 'released')),
     desired_at                timestamptz NOT NULL,
@@ -33,10 +33,31 @@ CREATE TABLE allocations (
     correlation_id            text NOT NULL,
     failed_reason             text NOT NULL DEFAULT '',  -- not empty: its realization failed
     freed_at                  timestamptz,               -- every slot's cleanup is proven
+    -- Waiting: it holds nothing until it is placed. Desired released before that: cancelled.
+    priority                  smallint NOT NULL DEFAULT 50 CHECK (priority BETWEEN 0 AND 100),
+    asked_site_id             text COLLATE "C" REFERENCES sites,  -- placed there or nowhere
+    terms                     jsonb NOT NULL DEFAULT '{}',  -- on top of the tenant's policy
+    queued_at                 timestamptz,  -- null: it was placed at once
+    expires_at                timestamptz,  -- it waits no longer than that
+    expired_at                timestamptz,  -- it was not placed in time
+    placed_at                 timestamptz,
+    ends_at                   timestamptz,  -- planned by its tenant; nothing ends it then
+    kept_nodes                text[] NOT NULL DEFAULT '{}',  -- kept for it: it is a head
+    estimate                  jsonb,        -- of when it will be placed, by the last round
+    CONSTRAINT placed_is_somewhere CHECK (
+        (placed_at IS NULL) = (node_id IS NULL) AND (site_id IS NULL) = (node_id IS NULL)),
+    CONSTRAINT placed_or_waits CHECK (
+        placed_at IS NOT NULL OR (queued_at IS NOT NULL AND expires_at IS NOT NULL)),
+    CONSTRAINT expired_unplaced CHECK (
+        expired_at IS NULL OR (placed_at IS NULL AND desired = 'released')),
     FOREIGN KEY (project_id, tenant_id) REFERENCES projects (id, tenant_id),
     FOREIGN KEY (node_id, site_id) REFERENCES nodes (id, site_id)
 );
 CREATE INDEX allocations_tenant ON allocations (tenant_id, id);
+CREATE INDEX allocations_queued ON allocations (priority, queued_at)
+    WHERE placed_at IS NULL AND desired = 'active';
+CREATE INDEX allocations_ending ON allocations (ends_at)
+    WHERE placed_at IS NOT NULL AND freed_at IS NULL AND ends_at IS NOT NULL;
 SELECT wall_off('allocations');
 GRANT SELECT ON allocations TO {app};
 GRANT UPDATE (desired, desired_at, revision) ON allocations TO {app};

@@ -24,6 +24,7 @@ CREATE VIEW invariant_claims_of_wrong_size WITH (security_invoker = true) AS
     SELECT a.id FROM allocations a
     LEFT JOIN claims c ON c.allocation_id = a.id
     LEFT JOIN slots s ON s.id = c.slot_id
+    WHERE a.placed_at IS NOT NULL
     GROUP BY a.id
     HAVING count(*) FILTER (WHERE s.kind = 'gpu') <> a.gpus
         OR count(*) FILTER (WHERE s.kind = 'chassis') <> (a.shape = 'baremetal')::int;
@@ -31,8 +32,17 @@ CREATE VIEW invariant_claims_of_wrong_size WITH (security_invoker = true) AS
 -- An allocation is freed exactly when its last slot is.
 CREATE VIEW invariant_freed_out_of_step WITH (security_invoker = true) AS
     SELECT a.id FROM allocations a
-    WHERE (a.freed_at IS NULL) <> EXISTS (
+    WHERE a.placed_at IS NOT NULL AND (a.freed_at IS NULL) <> EXISTS (
         SELECT FROM claims c WHERE c.allocation_id = a.id AND c.freed_at IS NULL);
+
+-- Who waits, or waited in vain, holds nothing, runs nowhere, and is not metered.
+CREATE VIEW invariant_unplaced_holds_something WITH (security_invoker = true) AS
+    SELECT a.id FROM allocations a
+    WHERE a.placed_at IS NULL AND (
+        a.freed_at IS NOT NULL OR a.observed <> 'nothing'
+        OR EXISTS (SELECT FROM claims c WHERE c.allocation_id = a.id)
+        OR EXISTS (SELECT FROM usage_segments u WHERE u.allocation_id = a.id)
+        OR EXISTS (SELECT FROM fleet_changes f WHERE f.allocation_id = a.id AND f.kind = 'claim'));
 
 -- Metered while observed active, and only then.
 CREATE VIEW invariant_usage_out_of_step WITH (security_invoker = true) AS
@@ -42,5 +52,6 @@ CREATE VIEW invariant_usage_out_of_step WITH (security_invoker = true) AS
 
 GRANT SELECT ON invariant_slot_claimed_twice, invariant_allocation_on_two_nodes,
     invariant_freed_without_proof, invariant_slice_beside_baremetal,
-    invariant_claims_of_wrong_size, invariant_freed_out_of_step, invariant_usage_out_of_step
+    invariant_claims_of_wrong_size, invariant_freed_out_of_step, invariant_usage_out_of_step,
+    invariant_unplaced_holds_something
     TO {system};

@@ -50,7 +50,8 @@ GRANT SELECT, INSERT, UPDATE ON onboardings TO {system};
 CREATE FUNCTION tenant_holds_nothing() RETURNS trigger
     LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
-    IF EXISTS (SELECT FROM allocations WHERE tenant_id = NEW.id AND freed_at IS NULL) THEN
+    IF EXISTS (SELECT FROM allocations WHERE tenant_id = NEW.id AND freed_at IS NULL
+            AND (placed_at IS NOT NULL OR desired = 'active')) THEN
         RAISE integrity_constraint_violation USING MESSAGE = format(
             '%s holds leases whose cleanup is not proven; it cannot be offboarded', NEW.id);
     END IF;
@@ -61,7 +62,8 @@ CREATE TRIGGER tenant_holds_nothing BEFORE INSERT OR UPDATE OF status ON tenants
 
 CREATE VIEW invariant_offboarded_tenant_holds_leases WITH (security_invoker = true) AS
     SELECT t.id FROM tenants t WHERE t.status IN ('onboarding', 'offboarded')
-        AND EXISTS (SELECT FROM allocations a WHERE a.tenant_id = t.id AND a.freed_at IS NULL);
+        AND EXISTS (SELECT FROM allocations a WHERE a.tenant_id = t.id AND a.freed_at IS NULL
+            AND (a.placed_at IS NOT NULL OR a.desired = 'active'));
 
 -- Whoever is being onboarded has an onboarding that still goes on.
 CREATE VIEW invariant_onboarding_abandoned WITH (security_invoker = true) AS

@@ -181,6 +181,19 @@ BEGIN
         PERFORM pg_notify('penstock', CASE WHEN length(touched) < 7000 THEN touched ELSE '*' END);
     END IF;
 END $$;
+
+-- For a transaction of the system that appends more than once: every lock of append_outgoing,
+-- in its order.
+CREATE FUNCTION hold_outgoing() RETURNS void
+    LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+    PERFORM FROM audit_head FOR UPDATE;
+    PERFORM FROM feed_heads WHERE feed = 'events' FOR UPDATE;
+    PERFORM FROM feed_heads WHERE feed <> 'events' ORDER BY feed FOR UPDATE;
+END $$;
+REVOKE EXECUTE ON FUNCTION hold_outgoing FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION hold_outgoing TO {system};
+
 GRANT CREATE ON SCHEMA public TO {system};  -- an owner must have it while it becomes one
 ALTER FUNCTION append_outgoing OWNER TO {system};
 REVOKE CREATE ON SCHEMA public FROM {system};

@@ -287,7 +287,6 @@ CASES: dict[str, Bad] = {
     "a page of none": get(422, "invalid", "/v1/allocations?limit=0"),
     "a page of all": get(422, "invalid", "/v1/allocations?limit=501"),
     "a page of many": get(422, "invalid", "/v1/allocations?limit=ten"),
-    "waiting, which is not offered yet": lease(422, "invalid", queue=True),
     "availability of an unknown SKU": get(422, "unknown_sku", "/v1/availability?sku=h900"),
     "availability at an unknown site": get(422, "unknown_site", "/v1/availability?site=nowhere"),
     **{
@@ -311,6 +310,14 @@ CASES: dict[str, Bad] = {
     "a plan to be carried out": Bad(
         405, "method_not_allowed", "POST", "/v1/defragmentation", caller="platform"
     ),
+    "waiting for no time": lease(422, "invalid", queue=True, queue_for_s=0),
+    "waiting for years": lease(422, "invalid", queue=True, queue_for_s=10_000_000),
+    "waiting, perhaps": lease(422, "invalid", queue="yes"),
+    "a negative priority": lease(422, "invalid", priority=-1),
+    "a priority beyond all": lease(422, "invalid", priority=101),
+    "an end that has passed": lease(422, "invalid", ends_at="2020-01-01T00:00:00Z"),
+    "an end without a time zone": lease(422, "invalid", ends_at="2999-01-01T00:00:00"),
+    "an end that is no time": lease(422, "invalid", ends_at="soon"),
     "status as a banana": get(422, "invalid", "/v1/allocations?status=banana"),
     "an event id that is none": get(422, "invalid", "/v1/events", Last_Event_ID="x"),
     "a negative event id": get(422, "invalid", "/v1/events", Last_Event_ID="-1"),

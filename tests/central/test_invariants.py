@@ -32,6 +32,8 @@ BROKEN: dict[str, str] = {
     "balance_out_of_step": "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants",
     "debit_is_not_the_cost": "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, "
     "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)' FROM allocations",
+    "unplaced_holds_something": "ALTER TABLE allocations DROP CONSTRAINT placed_or_waits; "
+    "UPDATE allocations SET placed_at = NULL, node_id = NULL, site_id = NULL",
     "session_of_a_disabled_user": "INSERT INTO users (id, tenant_id, email, name, role, created_at,"
     " disabled_at) VALUES ('user_x', 't', 'a@b.cd', 'x', 'member', now(), now()); "
     "INSERT INTO sessions (id, tenant_id, user_id, kind, hash, scope, amr, agent, auth_at,"

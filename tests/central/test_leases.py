@@ -118,6 +118,21 @@ async def test_no_room_is_explained_with_the_nearest_that_fits(
     await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=suggested)
 
 
+async def test_no_room_names_the_lease_whose_end_would_make_some(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    """To its own tenant; to others it is one of so many."""
+    lease = await tenant.member.made("/v1/allocations", project="main", sku="h100.metal")
+    ask = {"project": "main", "sku": "h100.metal"}
+    refused = await tenant.member.post("/v1/allocations", **ask)
+    assert refused.json["explanation"]["after"] == {"leases": [lease["id"]], "others": 0}
+    assert f"wait for {lease['id']} to end" in refused.json["suggestion"]
+    stranger = await central.tenant("stranger")
+    theirs = await stranger.member.post("/v1/allocations", **ask)
+    assert theirs.json["explanation"]["after"] == {"leases": [], "others": 1}
+    assert lease["id"] not in str(theirs.json)
+
+
 async def test_a_tenant_cannot_hold_more_than_its_quota(
     central: Central, site: StandInSite
 ) -> None:

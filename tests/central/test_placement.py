@@ -106,7 +106,7 @@ async def test_one_batch_answers_each_ask_by_itself(database: Database) -> None:
     ]
     outcomes = await Committer(database).commit(asks)
     assert [
-        len(o.allocation.slot_ids) if isinstance(o, Placed) else o.code for o in outcomes
+        len(o.allocation.slot_ids) if isinstance(o, Placed) else code(o) for o in outcomes
     ] == [
         4, "not_found", "unknown_sku", "unknown_site", 2, 2, "quota_exceeded", 1,
         "idempotency_key_reused", "quota_exceeded",

@@ -192,8 +192,9 @@ async def stage(
         ids = {
             "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
             "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
-            "allocation": lease["id"], **await realm_stage.things(central, tenant, "acme"),
+            "allocation": lease["id"],
             "organization": (await tenant.viewer.get("/v1/organizations/default")).json["id"],
+            **await realm_stage.things(central, tenant, "acme"),
         }  # fmt: skip
         yield Stage(central, tenant, await central.tenant("stranger"), ids)
     server.drop_database("roles")

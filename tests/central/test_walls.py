@@ -55,11 +55,11 @@ async def tenant_tables(url: str) -> list[str]:
 
 async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = "acme") -> str:
     """Leave a row of this tenant in every table that tenants have."""
+    await realm_stage.things(central, tenant, realm)
     await central.platform.made(
         f"/v1/tenants/{tenant.id}/credits", amount_micros=10**9, currency="USD", reason="paid"
     )
     await tenant.admin.put("/v1/quotas", project="main", gpus_max=8)
-    await realm_stage.things(central, tenant, realm)
     made = await tenant.member.post_once(
         "k", "/v1/allocations", project="main", sku="h100.slice", gpus=1
     )
@@ -126,6 +126,8 @@ FORBIDDEN: dict[str, str] = {
     "count as it likes": "CREATE TEMP TABLE mine (LIKE allocations); CREATE TRIGGER t AFTER INSERT "
     "ON mine REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT "
     "EXECUTE FUNCTION count_gpus_held()",
+    "jump the queue": "UPDATE allocations SET priority = 100",
+    "place its own lease": "UPDATE allocations SET placed_at = now()",
     "make a tenant": "INSERT INTO tenants (id, name, created_at) VALUES ('t', 't', now())",
     "take a lease over": "UPDATE allocations SET tenant_id = current_tenant()",
     "delete usage": "DELETE FROM usage_segments",

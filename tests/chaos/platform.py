@@ -152,6 +152,13 @@ class Platform:
         sku, place = PROFILE.metal_sku, self.place
         return self.client.allocations.create(project=place.project, sku=sku)["id"]
 
+    def wait_for_room(self, gpus: int = 2) -> str:
+        sku, place = PROFILE.slice_sku, self.place
+        asked = self.client.allocations.create(
+            project=place.project, sku=sku, gpus=gpus, queue=True
+        )
+        return asked["id"]
+
     def release(self, id: str) -> None:
         self.client.allocations.release(id)
 

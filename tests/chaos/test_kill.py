@@ -55,6 +55,22 @@ def test_a_release_survives_a_kill_at(platform: Platform, point: str) -> None:
     checks.assert_released(platform, id)
 
 
+@pytest.mark.parametrize("point", [p for p in FORWARD if p.startswith("central.placement.")])
+def test_a_wait_survives_a_kill_at(platform: Platform, point: str) -> None:
+    """Central dies in the round that places who waited, before or after it is true."""
+    whole = platform.lease_whole_node()
+    platform.until_active(whole)
+    waiting = platform.wait_for_room()
+    assert platform.show(waiting)["status"] == "queued"
+    platform.arm(point, "kill")
+    platform.release(whole)
+    resurrect(platform, point)
+    platform.until_active(waiting)
+    platform.release(waiting)
+    platform.until_freed(waiting)
+    checks.assert_released(platform, waiting)
+
+
 @pytest.mark.parametrize("point", UNDO)
 def test_an_unwinding_lease_survives_a_kill_at(platform: Platform, point: str) -> None:
     platform.arm(places.failure_that_leads_to(point), "fail")

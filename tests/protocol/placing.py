@@ -53,7 +53,7 @@ class Placing(Scene):
             if isinstance(outcome, Placed):
                 made = outcome.allocation
                 taken = list[str](made.slot_ids)
-                self.expected.place(made.id, tenant, shape, gpus, made.node_id, taken)
+                self.expected.place(made.id, tenant, shape, gpus, made.where[1], taken)
                 self.orders[made.id] = [self.do(self.stage.order(made.id))]
         for (tenant, (shape, gpus)), outcome in zip(wishes, outcomes, strict=True):
             if isinstance(outcome, Problem):

@@ -17,8 +17,10 @@ if TYPE_CHECKING:  # rich costs a tenth of a second, which --json and --curl nee
 PIPE_WIDTH: Final = 2_000  # a file has no width; nothing in it may be cut or wrapped
 STYLES: Final = {
     **dict.fromkeys(("active", "approved", "connected", "fully_available", "done"), "green"),
-    **dict.fromkeys(("placed", "releasing", "cleaning", "proposed", "draining"), "yellow"),
-    **dict.fromkeys(("failed", "cleanup_blocked", "unavailable", "undone"), "red"),
+    **dict.fromkeys(
+        ("queued", "placed", "releasing", "cleaning", "proposed", "draining"), "yellow"
+    ),
+    **dict.fromkeys(("failed", "cleanup_blocked", "expired", "unavailable", "undone"), "red"),
     **dict.fromkeys(("released", words.NONE), "dim"),
 }
 

@@ -183,6 +183,16 @@ class States(TypedDict):
     projected: State
 
 
+class Estimate(TypedDict):
+    """When an allocation that waits may be placed; `at` is None if nobody knows."""
+
+    position: int
+    at: str | None
+    waiting_for: Literal["leases", "turn", "quota", "capacity"]
+    leases: list[str]
+    leases_of_others: int
+
+
 class Allocation(TypedDict):
     id: str
     tenant: str
@@ -191,8 +201,8 @@ class Allocation(TypedDict):
     shape: Shape
     family: str
     gpus: int
-    site: str
-    node: str
+    site: str | None  # none until it is placed
+    node: str | None
     slots: list[str]
     status: str
     desired: str
@@ -204,6 +214,12 @@ class Allocation(TypedDict):
     created_at: str
     correlation_id: str
     reason: str | None
+    priority: int
+    queued_at: str | None
+    expires_at: str | None
+    placed_at: str | None
+    ends_at: str | None
+    estimate: Estimate | None
 
 
 class Replay(TypedDict):

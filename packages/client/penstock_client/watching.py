@@ -24,10 +24,12 @@ class Journey:
 CREATION: Final = Journey(
     "allocation.placed",
     "active",
-    frozenset({"active", "failed", "releasing", "released", "cleanup_blocked"}),
+    frozenset({"active", "failed", "releasing", "released", "cleanup_blocked", "expired"}),
 )
 RELEASE: Final = Journey(
-    "allocation.releasing", "released", frozenset({"released", "failed", "cleanup_blocked"})
+    "allocation.releasing",
+    "released",
+    frozenset({"released", "failed", "cleanup_blocked", "expired"}),
 )
 
 

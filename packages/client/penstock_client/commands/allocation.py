@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from penstock_client import amounts, answers, errors, screen, session, watching, words
+from penstock_client import amounts, answers, durations, errors, screen, session, watching, words
 from penstock_client.commands import states
 from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import Column, aged, column
@@ -13,13 +13,14 @@ from penstock_client.views import Allocation, Replay, Strategy
 from penstock_client.watching import Journey
 
 app = App(name="allocation", help="Allocations: GPUs, from asking for them to giving them back.")
-Watch = Annotated[bool, Parameter(negative=())]
+Flag = Annotated[bool, Parameter(negative=())]
 
 COLUMNS: Final = (
     column("ID", "id"),
     column("SKU", "sku"),
     column("GPUS", "gpus", right=True),
     column("STATUS", "status"),
+    Column("LINE", states.position, right=True),
     column("SITE", "site"),
     column("NODE", "node"),
     Column("PRICE", words.price, right=True),
@@ -43,7 +44,8 @@ def ls(
     project
         Only this project's.
     status
-        Only those with this status: placed, active, releasing, released, failed, cleanup_blocked.
+        Only those with this status: queued, placed, active, releasing, released, failed,
+        cleanup_blocked, expired.
     limit
         At most this many.
     cursor
@@ -74,7 +76,11 @@ def create(
     residency: Several = (),
     price_max: str | None = None,
     apart_from: Several = (),
-    watch: Watch = False,
+    queue: Flag = False,
+    queue_for: str | None = None,
+    priority: int | None = None,
+    ends: str | None = None,
+    watch: Flag = False,
     options: Options = UNSET,
 ) -> int:
     """Ask for GPUs.
@@ -97,27 +103,34 @@ def create(
         What a node's source may ask per GPU and hour: 2.49.
     apart_from
         Allocations with which it must not share a node.
+    queue
+        Wait for room if there is none now.
+    queue_for
+        Wait no longer than this: 90s, 30m, 12h, 7d. Implies --queue.
+    priority
+        From 0 to 100, higher goes first; 50 if left out, more needs an admin.
+    ends
+        When you plan to release them, as 2026-01-31T18:00:00Z. Those who wait are told; nothing
+        ends then.
     watch
         Show each step until the GPUs are active. Exits with 1 if they never are.
     """
     ceiling = None if price_max is None else amounts.micros_of(price_max, "--price-max")
+    wait_s = None if queue_for is None else durations.seconds(queue_for)
     with session.start(options) as run:
         made = run.client.allocations.create(
-            project=run.project(project),
-            sku=sku,
-            gpus=gpus,
-            site=site,
-            strategy=strategy,
-            residency=residency,
-            price_micros_max=ceiling,
-            apart_from=apart_from,
-        )
+            project=run.project(project), sku=sku, gpus=gpus, site=site, strategy=strategy,
+            residency=residency, price_micros_max=ceiling, apart_from=apart_from,
+            queue=queue or wait_s is not None, queue_for_s=wait_s, priority=priority, ends_at=ends,
+        )  # fmt: skip
         return finish(run, options, made, watching.CREATION if watch else None)
 
 
 @app.command
-def release(id: str, /, *, watch: Watch = False, options: Options = UNSET) -> int:
-    """Give the GPUs back. Returns at once; billing stops when the node has stopped them.
+def release(id: str, /, *, watch: Flag = False, options: Options = UNSET) -> int:
+    """Give the GPUs back, or stop waiting for them.
+
+    Returns at once; billing stops when the node has stopped them.
 
     Parameters
     ----------

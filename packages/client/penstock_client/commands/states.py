@@ -10,7 +10,7 @@ from penstock_client.views import Allocation
 from penstock_client.words import Row
 
 FOUR: Final = ("desired", "observed", "execution", "projected")
-TOLD_BELOW: Final = ("desired", "observed", "execution", "states")
+TOLD_BELOW: Final = ("desired", "observed", "execution", "states", "estimate")
 
 
 def tell(options: Options, allocation: Allocation) -> None:
@@ -18,10 +18,31 @@ def tell(options: Options, allocation: Allocation) -> None:
         screen.document(allocation)
         return
     screen.card(allocation, leave=TOLD_BELOW)
+    if outlook := outlook_of(allocation):
+        screen.line(outlook)
     screen.line("")
     screen.table(COLUMNS, rows(allocation))
     if advice := ADVICE.get(allocation["status"]):
         screen.note(f"\nnext: {advice.format(id=allocation['id'])}")
+
+
+def position(row: Row) -> str:
+    """Its place in line, if it waits."""
+    estimate = row.get("estimate")
+    return words.plain(cast("Row", estimate).get("position")) if estimate else words.NONE
+
+
+def outlook_of(allocation: Allocation) -> str:
+    """When it may be placed, and what it waits for."""
+    estimate = allocation.get("estimate")
+    if not estimate:
+        return ""
+    others = estimate["leases_of_others"]
+    named = [*estimate["leases"], *([f"{others} of other tenants"] if others else [])]
+    waits = WAITS.get(estimate["waiting_for"], words.plain(estimate["waiting_for"]))
+    when = words.when(estimate["at"]) if estimate["at"] else "nobody knows when"
+    which = f" ({', '.join(map(words.plain, named))})" if named else ""
+    return f"\nnumber {estimate['position']} in line, waits for {waits}{which}: {when}"
 
 
 def rows(allocation: Allocation) -> list[Row]:
@@ -59,7 +80,15 @@ def titled(name: str) -> Column:
 
 
 COLUMNS: Final = (screen.column("", "aspect"), *(titled(name) for name in FOUR))
+WAITS: Final = {
+    "leases": "leases to end",
+    "turn": "its turn",
+    "quota": "quota",
+    "capacity": "more capacity",
+}
 ADVICE: Final = {
+    "queued": "penstock allocation release {id} stops waiting",
+    "expired": "penstock allocation create --queue-for DURATION waits longer",
     "placed": "penstock events --follow --subject {id}",
     "active": "penstock allocation release {id} --watch",
     "releasing": "penstock events --follow --subject {id}",

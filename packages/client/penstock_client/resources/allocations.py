@@ -38,27 +38,28 @@ class Allocations:
         residency: Sequence[str] = (),
         price_micros_max: int | None = None,
         apart_from: Sequence[str] = (),
+        queue: bool = False,
+        queue_for_s: int | None = None,
+        priority: int | None = None,
+        ends_at: str | None = None,
     ) -> Allocation:
         """Claim the GPUs. They are placed on return, and active when their node proves it.
 
         `residency` and `price_micros_max` are on top of the tenant's policy; `apart_from` are
-        allocations with which this one must not share a node.
+        allocations with which this one must not share a node. With `queue` they may be `queued`
+        instead: placed as soon as there is room, in order of priority and fair share. `ends_at`
+        is a plan that helps to estimate; nothing ends then.
         """
         request = requests.post(
-            "allocations",
-            project=project,
-            sku=sku,
-            gpus=gpus,
-            site=site,
-            strategy=strategy,
-            residency=[*residency] or None,
-            price_micros_max=price_micros_max,
-            apart_from=[*apart_from] or None,
-        )
+            "allocations", project=project, sku=sku, gpus=gpus, site=site, strategy=strategy,
+            residency=[*residency] or None, price_micros_max=price_micros_max,
+            apart_from=[*apart_from] or None, queue=queue or None, queue_for_s=queue_for_s,
+            priority=priority, ends_at=ends_at,
+        )  # fmt: skip
         return single.fetch(self.transport, request, Allocation)
 
     def release(self, id: str) -> Allocation:
-        """Give the GPUs back. The slots are free only once their cleanup is proven."""
+        """Give the GPUs back, or cancel the wait. Slots are free once their cleanup is proven."""
         return single.fetch(self.transport, requests.post("allocations", id, "release"), Allocation)
 
     def timeline(self, id: str) -> Page[Event]:

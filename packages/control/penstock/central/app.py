@@ -19,6 +19,7 @@ from penstock.central.defragmentation.planner import Planner
 from penstock.central.link import SiteLinks
 from penstock.central.nodes import api as nodes
 from penstock.central.organizations import api as organizations
+from penstock.central.placement import nudges
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.placement.reading import Reading
@@ -83,8 +84,8 @@ async def serve(settings: CentralSettings) -> None:
     wakeups = Wakeups(settings.database_url)
     queue = Queue(Committer(database).commit)
     app = create()
-    holders = keys.Holders(database)
-    web.install(app, database=database, authenticate=partial(callers.authenticate, realms, holders))
+    caller = partial(callers.authenticate, realms, keys.Holders(database))
+    web.install(app, database=database, authenticate=caller)
     app.state.realms = realms
     app.state.wakeups = wakeups
     app.state.placement = queue
@@ -103,6 +104,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
+        group.create_task(nudges.run(database, wakeups, queue.decide))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

@@ -65,19 +65,32 @@ class Outgoing:
 
 
 async def flush(connection: "Connection", outgoing: Outgoing, now: datetime) -> None:
-    if not (outgoing.audit or outgoing.events or outgoing.entries or outgoing.told):
-        return
+    if outgoing.audit or outgoing.events or outgoing.entries or outgoing.told:
+        await connection.execute(
+            "SELECT append_outgoing($1, $2, $3, $4, $5, $6, $7)", *drain(outgoing), now
+        )
+
+
+def drain(outgoing: Outgoing) -> tuple[object, ...]:
+    """What was collected, as `append_outgoing` takes it; nothing is left."""
     entries = _newest(outgoing.entries)
-    await connection.execute(
-        "SELECT append_outgoing($1, $2, $3, $4, $5, $6, $7)",
+    drained = (
         outgoing.audit,
         outgoing.events,
         [entry.feed for entry in entries],
         [entry.key for entry in entries],
         [entry.body for entry in entries],
         sorted(outgoing.told),
-        now,
     )
+    outgoing.audit, outgoing.events, outgoing.entries = [], [], []
+    outgoing.told = set()
+    return drained
+
+
+async def hold(connection: "Connection") -> None:
+    """Whoever appends more than once in a transaction first takes, in their order, the locks
+    that `append_outgoing` takes: then no two can wait for each other."""
+    await connection.execute("SELECT hold_outgoing()")
 
 
 def _newest(entries: list[FeedEntry]) -> list[FeedEntry]:

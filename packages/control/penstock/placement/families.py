@@ -12,7 +12,7 @@ from penstock.placement.columns import Columns
 from penstock.placement.costs import Costs
 from penstock.placement.groups import Index
 from penstock.placement.layouts import Layout
-from penstock.placement.nodes import WHOLE_MILLI, Node
+from penstock.placement.nodes import Node
 from penstock.placement.plans import Part, Taken
 from penstock.placement.states import Divided, Kind, State, fits, score
 
@@ -71,49 +71,52 @@ class Family:
 
     def take(self, part: Part) -> None:
         """What the part takes is held from now on, under its new fences."""
+        self._turn(part, free=False)
+
+    def give(self, part: Part) -> None:
+        """What the part holds is free from now on, and was last held under its fences."""
+        self._turn(part, free=True)
+
+    def holds(self, part: Part) -> bool:
+        """Whether all that the part names is held here now."""
+        row = self.rows.get(part.node_id)
+        if row is None or row.cohort.traits.divisible:
+            return False
+        free = self.columns.free.item(row.number)
+        return all(
+            not row.chassis_free
+            if taken.slot_id == row.chassis_id
+            else taken.slot_id in row.slot_ids and not free >> row.slot_ids.index(taken.slot_id) & 1
+            for taken in part.taken
+        )
+
+    def _turn(self, part: Part, *, free: bool) -> None:
         row = self.rows[part.node_id]
         self._unindex(part.node_id, row)
-        columns, number = self.columns, row.number
+        columns, number, sign = self.columns, row.number, 1 if free else -1
         for taken in part.taken:
             if taken.slot_id == row.chassis_id:
                 columns.chassis_fence[number] = taken.fence
-                row.chassis_free = False
+                row.chassis_free = free
                 continue
             gpu = row.slot_ids.index(taken.slot_id)
             columns.fences[number, gpu] = taken.fence
-            columns.milli[number, gpu] -= taken.milli
+            columns.milli[number, gpu] += sign * taken.milli
             if not row.cohort.traits.divisible:
-                columns.free[number] = columns.free.item(number) & ~(1 << gpu)
-        columns.cpu_milli[number] -= part.cpu_milli
-        columns.memory_mib[number] -= part.memory_mib
+                others = columns.free.item(number) & ~(1 << gpu)
+                columns.free[number] = others | free << gpu
+        columns.cpu_milli[number] += sign * part.cpu_milli
+        columns.memory_mib[number] += sign * part.memory_mib
         row.state = self._state(row)
         self._index(part.node_id, row)
 
-    def hold(self, id: str, slot_ids: Iterable[str]) -> None:
-        """Whole slots, each under its next fence."""
+    def slots(self, id: str, slot_ids: Iterable[str], *, later: int = 0) -> Part:
+        """Whole slots of a node, under their last fences or `later` ones."""
         row, columns = self.rows[id], self.columns
         fences: list[int] = columns.fences[row.number].tolist()
-        taken: list[Taken] = []
-        for slot in slot_ids:
-            if slot == row.chassis_id:
-                taken.append(Taken(slot, columns.chassis_fence.item(row.number) + 1))
-            else:
-                taken.append(Taken(slot, fences[row.slot_ids.index(slot)] + 1))
-        self.take(Part(id, tuple(taken)))
-
-    def free(self, id: str, slot_ids: Iterable[str]) -> None:
-        """Whole slots: what discovery and approval made of them does not change by a lease."""
-        row, columns = self.rows[id], self.columns
-        self._unindex(id, row)
-        for slot in slot_ids:
-            if slot == row.chassis_id:
-                row.chassis_free = True
-                continue
-            gpu = row.slot_ids.index(slot)
-            columns.milli[row.number, gpu] = WHOLE_MILLI
-            columns.free[row.number] = columns.free.item(row.number) | 1 << gpu
-        row.state = self._state(row)
-        self._index(id, row)
+        known = dict(zip(row.slot_ids, fences, strict=False))
+        known[row.chassis_id] = columns.chassis_fence.item(row.number)
+        return Part(id, tuple(Taken(slot, known[slot] + later) for slot in slot_ids))
 
     def ranking(self, kind: Kind) -> list[tuple[tuple[int, ...], State]]:
         """Every state that fits requests of this kind, best first."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from penstock.placement import quarantine
 from penstock.placement.families import Family
 from penstock.placement.nodes import Node
-from penstock.placement.plans import Plan
+from penstock.placement.plans import Part, Plan
 from penstock.placement.potentials import Weights
 from penstock.placement.requests import Request, Share
 from penstock.placement.workloads import Workload
@@ -52,13 +52,24 @@ class Fleet:
         """Whoever placed it: these slots are held from now on, each under its next fence."""
         home = self._homes.get(node_id)
         if home is not None:
-            self._families[home].hold(node_id, slot_ids)
+            family = self._families[home]
+            family.take(family.slots(node_id, slot_ids, later=1))
 
     def free(self, node_id: str, slot_ids: Iterable[str]) -> None:
         """These slots may be claimed again."""
         home = self._homes.get(node_id)
         if home is not None:
-            self._families[home].free(node_id, slot_ids)
+            family = self._families[home]
+            family.give(family.slots(node_id, slot_ids))
+
+    def give(self, part: Part) -> None:
+        """The part's slots are free again; its fences are those of their last claim."""
+        self._families[self._homes[part.node_id]].give(part)
+
+    def holds(self, part: Part) -> bool:
+        """Whether all that the part names is known, and held."""
+        home = self._homes.get(part.node_id)
+        return home is not None and self._families[home].holds(part)
 
     def declare(self, workload: Workload, weights: Weights | None = None) -> None:
         """Say what shares are typically asked for; costs are reckoned by it from now on."""

@@ -1,5 +1,6 @@
 """What others name of placement."""
 
+from penstock.placement.estimates import WaitsFor
 from penstock.placement.fleet import Fleet
 from penstock.placement.nodes import Node, Slot
 from penstock.placement.plans import (
@@ -32,6 +33,7 @@ __all__ = [
     "Slot",
     "Strategy",
     "Taken",
+    "WaitsFor",
     "Weights",
     "Workload",
 ]

@@ -23,10 +23,10 @@ from penstock_contracts.ids import KeyId, TenantId, UserId
 TOKEN_LENGTH_MAX: Final = 200
 BEARER_LENGTH_MAX: Final = 8_192
 KNOWN: Final = """
-    SELECT k.id, k.hash, k.tenant_id, k.user_id, coalesce(u.role, k.role) AS role, k.scopes,
-        now() AS now, k.expires_at, k.revoked_at IS NULL AND u.disabled_at IS NULL AS good
+    SELECT k.id, k.tenant_id, coalesce(u.role, k.role) AS role, k.scopes, k.hash, k.expires_at,
+        now() AS now
     FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
-    WHERE k.hash = ANY($1)
+    WHERE k.hash = ANY($1) AND k.revoked_at IS NULL AND u.disabled_at IS NULL
 """
 
 
@@ -109,7 +109,8 @@ class Holders:
 
     async def authenticate(self, token: str) -> Actor:
         """Who calls, by the key they hold."""
-        holder = await self._find(hash_token(token)) if len(token) <= TOKEN_LENGTH_MAX else None
+        known = len(token) <= TOKEN_LENGTH_MAX
+        holder = await self._find(hash_token(token)) if known else None
         if holder is None:
             raise Unauthenticated("this key is not known")
         return holder
@@ -139,6 +140,7 @@ class Holders:
 
 
 async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor]:
+    """By the hash of each key that is good now."""
     rows = await database.fetch(KNOWN, hashes)
     return {
         bytes(row["hash"]): Actor(
@@ -149,6 +151,5 @@ async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor
             None if row["scopes"] is None else frozenset(row["scopes"]),
         )
         for row in rows
-        if row["good"]
-        and (row["expires_at"] is None or row["expires_at"] > database.now(row["now"]))
+        if row["expires_at"] is None or row["expires_at"] > database.now(row["now"])
     }

@@ -1,16 +1,17 @@
 """Allocations over HTTP."""
 
-from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import Field, field_validator
+from pydantic import AwareDatetime, Field
 
 from penstock.central.allocations import release, service
-from penstock.central.allocations.model import Allocation, Status
+from penstock.central.allocations.model import Status
 from penstock.central.allocations.terms import NewTerms
+from penstock.central.allocations.views import AllocationView
+from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.placement import replaying
-from penstock.central.placement.queue import Ask, Queue
+from penstock.central.placement.queue import QUEUE_FOR_S_DEFAULT, Ask, Queue
 from penstock.kernel import idempotency
 from penstock.kernel.db import Database
 from penstock.kernel.names import Reference
@@ -18,6 +19,7 @@ from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import BareRoute, Caller, CorrelationId, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/allocations", tags=["allocations"], route_class=TxRoute)
+QUEUE_FOR_S_MAX: Final = 90 * 86_400
 # Asking for GPUs opens no transaction of its own: the batch that places it does.
 asking = APIRouter(prefix="/v1/allocations", tags=["allocations"], route_class=BareRoute)
 
@@ -27,114 +29,26 @@ class NewAllocation(NewTerms):
     sku: Reference
     gpus: Annotated[int, Field(ge=1, le=1024)] | None = None
     site: Reference | None = None
-    queue: bool = False
-
-    @field_validator("queue")
-    @classmethod
-    def not_yet(cls, queue: bool) -> bool:
-        if queue:
-            raise ValueError("waiting for room is not offered yet; ask again when there is some")
-        return queue
-
-
-class State(View):
-    """One of the four states, with its age."""
-
-    state: str
-    at: datetime | None
-    age_s: float | None
-    reason: str = ""
-    revision: int | None = None
-    workflow: str = ""
-    step: str = ""
-    detail: str = ""
-
-
-class States(View):
-    desired: State
-    observed: State
-    execution: State
-    projected: State
-
-
-class AllocationView(View):
-    id: str
-    tenant: str
-    project: str
-    sku: str
-    sku_id: str
-    shape: str
-    family: str
-    gpus: int
-    site: str
-    node: str
-    slots: list[str]
-    status: str
-    reason: str
-    desired: str
-    observed: str
-    execution: str
-    states: States
-    price_micros_per_gpu_hour: int
-    currency: str
-    created_at: datetime
-    created_by: str
-    correlation_id: str
-
-    @classmethod
-    def of(cls, a: Allocation, now: datetime) -> "AllocationView":
-        return cls(
-            id=a.id,
-            tenant=a.tenant_id,
-            project=a.project_id,
-            sku=a.sku_name,
-            sku_id=a.sku_id,
-            shape=a.shape,
-            family=a.family,
-            gpus=a.gpus,
-            site=a.site_id,
-            node=a.node_id,
-            slots=list(a.slot_ids),
-            status=a.status,
-            reason=a.reason,
-            desired=a.desired,
-            observed=a.observed,
-            execution=a.execution.state,
-            states=states(a, now),
-            price_micros_per_gpu_hour=a.price_micros_per_gpu_hour,
-            currency=a.currency,
-            created_at=a.created_at,
-            created_by=a.created_by,
-            correlation_id=a.correlation_id,
-        )
-
-
-def states(a: Allocation, now: datetime) -> States:
-    def age_s(at: datetime | None) -> float | None:
-        return None if at is None else max(0.0, (now - at).total_seconds())
-
-    known = [at for at in (a.desired_at, a.observed_at, a.execution.at) if at is not None]
-    newest = max(known)
-    return States(
-        desired=State(
-            state=a.desired, at=a.desired_at, age_s=age_s(a.desired_at), revision=a.revision
-        ),
-        observed=State(
-            state=a.observed,
-            at=a.observed_at,
-            age_s=age_s(a.observed_at),
-            reason=a.observed_reason,
-        ),
-        execution=State(
-            state=a.execution.state,
-            at=a.execution.at,
-            age_s=age_s(a.execution.at),
-            workflow=a.execution.workflow,
-            step=a.execution.step,
-            detail=a.execution.detail,
-        ),
-        projected=State(state=a.status, at=newest, age_s=age_s(newest), reason=a.reason),
-    )
+    queue: Annotated[
+        bool, Field(description="Wait for room if there is none now, instead of being refused.")
+    ] = False
+    queue_for_s: Annotated[
+        int, Field(ge=1, le=QUEUE_FOR_S_MAX, description="Wait no longer than that.")
+    ] = QUEUE_FOR_S_DEFAULT
+    priority: Annotated[
+        int, Field(ge=0, le=100, description="Higher goes first. Above 50 needs a permission.")
+    ] = PRIORITY_DEFAULT
+    ends_at: (
+        Annotated[
+            AwareDatetime,
+            Field(
+                strict=False,
+                description="When you plan to release it: those who wait are told. "
+                "Nothing ends the lease then.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 async def _queue(request: Request) -> Queue:
@@ -151,9 +65,12 @@ async def create_allocation(
     correlation_id: CorrelationId,
     queue: Annotated[Queue, Depends(_queue)],
 ) -> AllocationView:
-    """Lease GPUs. Answers once the slots are claimed; watch `status` for `active`."""
+    """Lease GPUs. Answers once the slots are claimed; watch `status` for `active`.
+
+    With `queue`, what cannot be placed now waits: `status` is `queued`, `estimate` says for what.
+    """
     key = idempotency.key_of(request)
-    placed = await queue.submit(
+    answer = await queue.submit(
         Ask(
             actor=actor,
             project=body.project,
@@ -164,11 +81,15 @@ async def create_allocation(
             key=key,
             fingerprint=await idempotency.fingerprint(request) if key else b"",
             terms=body.terms(),
+            queue=body.queue,
+            queue_for_s=body.queue_for_s,
+            priority=body.priority,
+            ends_at=body.ends_at,
         )
     )
-    if placed.replayed:
+    if answer.replayed:
         response.headers["Idempotency-Replayed"] = "true"
-    return AllocationView.of(placed.allocation, placed.now)
+    return AllocationView.of(answer.allocation, answer.now, actor)
 
 
 @router.get("")
@@ -183,13 +104,13 @@ async def list_allocations(
     rows = await service.page(
         tx, actor, project=project, status=status, after=paging.after, limit=paging.fetch
     )
-    return paging.page(rows, lambda row: AllocationView.of(row, tx.now), lambda row: row.id)
+    return paging.page(rows, lambda row: AllocationView.of(row, tx.now, actor), lambda row: row.id)
 
 
 @router.get("/{id}")
 async def get_allocation(id: str, actor: Caller, tx: Tx) -> AllocationView:
     """One lease, its four states side by side."""
-    return AllocationView.of(await service.get(tx, actor, id), tx.now)
+    return AllocationView.of(await service.get(tx, actor, id), tx.now, actor)
 
 
 @router.get("/{id}/timeline")
@@ -227,5 +148,8 @@ async def replay_receipt(id: str, request: Request, actor: Caller) -> ReplayView
 
 @router.post("/{id}/release", status_code=202)
 async def release_allocation(id: str, actor: Caller, tx: Tx) -> AllocationView:
-    """Give the GPUs back. Returns at once; watch `status` for `released`."""
-    return AllocationView.of(await release.release(tx, actor, id), tx.now)
+    """Give the GPUs back. Returns at once; watch `status` for `released`.
+
+    One that is `queued` is cancelled: it is `released` at once.
+    """
+    return AllocationView.of(await release.release(tx, actor, id), tx.now, actor)

@@ -37,7 +37,7 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
     held = await slots.held_by(tx, allocation.id)
     if report.revision != allocation.revision or not held:
         return  # answers a request that was replaced by a newer one, or was answered already
-    node = await nodes.get(tx, SYSTEM, allocation.node_id)
+    node = await nodes.get(tx, SYSTEM, allocation.where[1])
     proofs = {slot_of(signed): signed for signed in report.proofs}
     proven: list[Proven] = []
     for slot in held:
@@ -98,7 +98,7 @@ def _shortcoming(proof: CleanupProof, required: Sequence[str]) -> str:
 async def _free(tx: Tx, allocation: Allocation, proven: list[Proven]) -> None:
     await store.free(tx, allocation, proven)
     ids = [one.slot.id for one in proven]
-    await fleet.freed(tx, allocation.node_id, ids, allocation.id, allocation.tenant_id)
+    await fleet.freed(tx, allocation.where[1], ids, allocation.id, allocation.tenant_id)
     for one in proven:
         slot = one.slot
         audit.record(

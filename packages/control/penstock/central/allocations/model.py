@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
+from penstock.central.allocations.wait import REASONS, Wait
 from penstock.placement.model import Shape
 from penstock_contracts.ids import AllocationId, NodeId, ProjectId, SiteId, SkuId, SlotId, TenantId
 
@@ -35,12 +36,18 @@ OBSERVABLE: Final = {
 class Status(StrEnum):
     """Projected: what people see. Computed from the others, never stored."""
 
+    QUEUED = "queued"  # it waits for room and holds nothing
     PLACED = "placed"  # slots are claimed; the node has not confirmed
     ACTIVE = "active"  # the node proved that the tenant has its GPUs
     RELEASING = "releasing"  # the tenant is done; cleanup is not proven
     CLEANUP_BLOCKED = "cleanup_blocked"  # a proof was refused; an operator must look
     RELEASED = "released"  # cleanup is proven; the slots may be reused
     FAILED = "failed"  # it could not be realized
+    EXPIRED = "expired"  # no room came while it waited
+
+
+class NotPlaced(Exception):
+    """Someone asked where a lease is that waits: a mistake of ours, not of the caller."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +77,8 @@ class Allocation:
     gpus: int
     price_micros_per_gpu_hour: int
     currency: str
-    site_id: SiteId
-    node_id: NodeId
+    site_id: SiteId | None  # None until it is placed
+    node_id: NodeId | None
     desired: Desired
     desired_at: datetime
     revision: int
@@ -86,20 +93,47 @@ class Allocation:
     freed_at: datetime | None
     slot_ids: tuple[SlotId, ...]
     blocked_reason: str
+    placed_at: datetime | None
+    wait: Wait
 
     @property
     def status(self) -> Status:
         if self.failed_reason:
             return Status.FAILED
-        if self.freed_at is not None:
+        if self.wait.expired_at is not None:
+            return Status.EXPIRED
+        if self.freed_at is not None or self.cancelled:
             return Status.RELEASED
+        if self.placed_at is None:
+            return Status.QUEUED
         if self.desired is Desired.RELEASED:
             return Status.CLEANUP_BLOCKED if self.blocked_reason else Status.RELEASING
         return Status.ACTIVE if self.observed is Observed.ACTIVE else Status.PLACED
 
     @property
+    def cancelled(self) -> bool:
+        """Given up while it waited, by its tenant or by time."""
+        return self.placed_at is None and self.desired is Desired.RELEASED
+
+    @property
+    def where(self) -> tuple[SiteId, NodeId]:
+        if self.site_id is None or self.node_id is None:
+            raise NotPlaced(f"allocation {self.id} is {self.status}; it is nowhere")
+        return self.site_id, self.node_id
+
+    @property
     def reason(self) -> str:
+        if self.cancelled or self.status is Status.QUEUED:
+            return self._waited()
         reasons = [self.failed_reason]
         if self.blocked_reason:
             reasons.append(f"cleanup is blocked: {self.blocked_reason}")
         return "; ".join(reason for reason in reasons if reason)
+
+    def _waited(self) -> str:
+        if self.wait.expired_at is not None:
+            return "no room came while it waited"
+        if self.cancelled:
+            return "cancelled while waiting"
+        estimate = self.wait.estimate
+        return REASONS[estimate.waits_for] if estimate else "waits for room"

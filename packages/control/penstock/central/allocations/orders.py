@@ -14,17 +14,18 @@ SHAPE = {Shape.BAREMETAL: wire.SHAPE_BAREMETAL, Shape.GPU_SLICE: wire.SHAPE_GPU_
 
 def send(tx: Tx, allocation: Allocation, slots: list[wire.SlotBinding]) -> None:
     """Append the newest revision to the site's orders."""
+    site_id, node_id = allocation.where
     document = wire.DesiredAllocation(
         allocation_id=allocation.id,
         revision=allocation.revision,
         desired=DESIRED[allocation.desired],
         shape=SHAPE[allocation.shape],
-        node_id=allocation.node_id,
+        node_id=node_id,
         slots=slots,
         correlation_id=allocation.correlation_id,
     )
     body = wire.SiteOrder(allocation=document).SerializeToString()
-    feed.append(tx, sites.orders(allocation.site_id), body, key=allocation.id)
+    feed.append(tx, sites.orders(site_id), body, key=allocation.id)
 
 
 def binding(slot: Slot) -> wire.SlotBinding:

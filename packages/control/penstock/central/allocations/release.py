@@ -1,4 +1,7 @@
-"""Giving GPUs back. The slots stay claimed until the node proves their cleanup."""
+"""Giving GPUs back. The slots stay claimed until the node proves their cleanup.
+
+A lease that waits holds nothing: its release is at once, and is a cancellation.
+"""
 
 import secrets
 from dataclasses import replace
@@ -7,6 +10,7 @@ from typing import Final
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations import orders, service, store
 from penstock.central.allocations.model import Allocation, Desired
+from penstock.central.placement import nudges
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot, SlotState
 from penstock.kernel import audit, events
@@ -19,7 +23,7 @@ BEGUN: Final = Failpoint("central.release.begun")  # and not yet committed
 
 
 async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
-    """Begin release. Asking again changes nothing."""
+    """Begin release, or cancel a wait. Asking again changes nothing."""
     await service.get(tx, actor, id)
     allocation = await store.lock(tx, id)
     if allocation is None:
@@ -27,10 +31,30 @@ async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
     authorize(actor, "allocation.release", service.resource(allocation))
     if allocation.desired is Desired.RELEASED:
         return allocation
+    if allocation.placed_at is None:
+        return await _cancel(tx, actor, allocation)
     audit.record(tx, actor, "allocation.release", id, tenant_id=allocation.tenant_id)
     begun = await begin(tx, allocation, by=actor)
     BEGUN.hit()
     return begun
+
+
+async def _cancel(tx: Tx, actor: Actor, allocation: Allocation) -> Allocation:
+    """No site has heard of it, so there is nobody to tell but those who wait behind it."""
+    cancelled = replace(
+        allocation,
+        desired=Desired.RELEASED,
+        desired_at=tx.now,
+        revision=allocation.revision + 1,
+    )
+    await store.desire(tx, cancelled.id, cancelled.desired, cancelled.revision)
+    audit.record(tx, actor, "allocation.cancel", cancelled.id, tenant_id=cancelled.tenant_id)
+    events.emit(
+        tx, "allocation.cancelled", cancelled.id, tenant_id=cancelled.tenant_id, by=actor.name,
+        reason=cancelled.reason,
+    )  # fmt: skip
+    nudges.nudge(tx)
+    return cancelled
 
 
 async def begin(tx: Tx, allocation: Allocation, *, by: Actor = SYSTEM) -> Allocation:

@@ -7,7 +7,7 @@ from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import NotFound
+from penstock.kernel.errors import Conflict, NotFound
 from penstock.kernel.events import Event
 
 
@@ -36,6 +36,11 @@ async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:
 
 async def receipt(tx: Tx, actor: Actor, id: str) -> dict[str, object]:
     allocation = await get(tx, actor, id)
+    if allocation.placed_at is None:
+        raise Conflict(
+            f"allocation {allocation.id} is {allocation.status}; only a placement has a receipt",
+            code="not_placed",
+        )
     found = await fleet.receipt(tx, allocation.id)
     if found is None:
         raise NotFound("allocation", id)

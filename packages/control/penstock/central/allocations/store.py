@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 import asyncpg
 
+from penstock.central.allocations import waiting
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed, Status
+from penstock.central.allocations.wait import Wait
+from penstock.central.policies.model import Terms
 from penstock.central.slots.model import Slot
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
@@ -35,20 +38,16 @@ SELECT = """
 STATUS = """
     CASE
         WHEN a.failed_reason <> '' THEN 'failed'
-        WHEN a.freed_at IS NOT NULL THEN 'released'
+        WHEN a.expired_at IS NOT NULL THEN 'expired'
+        WHEN a.freed_at IS NOT NULL OR (a.placed_at IS NULL AND a.desired = 'released')
+            THEN 'released'
+        WHEN a.placed_at IS NULL THEN 'queued'
         WHEN a.desired = 'released' AND held.blocked_reason <> '' THEN 'cleanup_blocked'
         WHEN a.desired = 'released' THEN 'releasing'
         WHEN a.observed = 'active' THEN 'active'
         ELSE 'placed'
     END
 """
-
-# What an allocation begins with; all else has its default.
-ADDED = (
-    "id", "tenant_id", "project_id", "sku_id", "shape", "family", "gpus",
-    "price_micros_per_gpu_hour", "currency", "site_id", "node_id", "desired", "desired_at",
-    "revision", "created_at", "created_by", "correlation_id",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class Proven:
     signed: Signed
 
 
-def _allocation(row: asyncpg.Record) -> Allocation:
+def read(row: asyncpg.Record) -> Allocation:
     return Allocation(
         id=AllocationId(row["id"]),
         tenant_id=TenantId(row["tenant_id"]),
@@ -72,8 +71,8 @@ def _allocation(row: asyncpg.Record) -> Allocation:
         gpus=row["gpus"],
         price_micros_per_gpu_hour=row["price_micros_per_gpu_hour"],
         currency=row["currency"],
-        site_id=SiteId(row["site_id"]),
-        node_id=NodeId(row["node_id"]),
+        site_id=SiteId(row["site_id"]) if row["site_id"] else None,
+        node_id=NodeId(row["node_id"]) if row["node_id"] else None,
         desired=Desired(row["desired"]),
         desired_at=row["desired_at"],
         revision=row["revision"],
@@ -94,6 +93,22 @@ def _allocation(row: asyncpg.Record) -> Allocation:
         freed_at=row["freed_at"],
         slot_ids=tuple(SlotId(id) for id in row["slot_ids"] or ()),
         blocked_reason=row["blocked_reason"],
+        placed_at=row["placed_at"],
+        wait=_wait(row),
+    )
+
+
+def _wait(row: asyncpg.Record) -> Wait:
+    return Wait(
+        priority=row["priority"],
+        asked_site_id=SiteId(row["asked_site_id"]) if row["asked_site_id"] else None,
+        terms=Terms.read(row["terms"]),
+        queued_at=row["queued_at"],
+        expires_at=row["expires_at"],
+        expired_at=row["expired_at"],
+        ends_at=row["ends_at"],
+        kept_nodes=tuple(row["kept_nodes"]),
+        estimate=waiting.read_estimate(row["estimate"]) if row["estimate"] else None,
     )
 
 
@@ -101,18 +116,18 @@ async def get(tx: Tx, id: str) -> Allocation:
     row = await tx.fetchrow(f"{SELECT} WHERE a.id = $1", id)
     if row is None:
         raise NotFound("allocation", id)
-    return _allocation(row)
+    return read(row)
 
 
 async def lock(tx: Tx, id: str) -> Allocation | None:
     """The allocation, held until the transaction ends: one writer at a time."""
     await tx.execute("SELECT FROM allocations WHERE id = $1 FOR UPDATE", id)
     row = await tx.fetchrow(f"{SELECT} WHERE a.id = $1", id)
-    return _allocation(row) if row else None
+    return read(row) if row else None
 
 
 async def find(tx: Tx, ids: Sequence[AllocationId]) -> list[Allocation]:
-    return [_allocation(row) for row in await tx.fetch(f"{SELECT} WHERE a.id = ANY($1)", list(ids))]
+    return [read(row) for row in await tx.fetch(f"{SELECT} WHERE a.id = ANY($1)", list(ids))]
 
 
 async def page(
@@ -129,7 +144,31 @@ async def page(
         after,
         limit,
     )
-    return [_allocation(row) for row in rows]
+    return [read(row) for row in rows]
+
+
+async def insert(tx: Tx, new: Sequence[Allocation]) -> None:
+    """Leases that begin to wait."""
+    await tx.connection.executemany(
+        """
+        INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, gpus,
+            price_micros_per_gpu_hour, currency, desired, desired_at, revision, created_at,
+            created_by, correlation_id, priority, asked_site_id, terms, queued_at, expires_at,
+            ends_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
+            $19, $20, $21)
+        """,
+        [
+            (
+                a.id, a.tenant_id, a.project_id, a.sku_id, a.shape, a.family, a.gpus,
+                a.price_micros_per_gpu_hour, a.currency, a.desired, a.desired_at, a.revision,
+                a.created_at, a.created_by, a.correlation_id, a.wait.priority,
+                a.wait.asked_site_id, a.wait.terms, a.wait.queued_at, a.wait.expires_at,
+                a.wait.ends_at,
+            )
+            for a in new
+        ],
+    )  # fmt: skip
 
 
 async def running_slices(

@@ -75,8 +75,8 @@ async def _within_reach(tx: Tx, actor: Actor) -> list[Sku]:
     every, tenant = await catalog.every(tx, actor), actor.tenant_id
     if tenant is None:
         return every
-    allowed = (await policies.find(tx, [tenant]))[tenant].skus
-    return [sku for sku in every if allowed is None or sku.name in allowed]
+    policy = (await policies.find(tx, [tenant]))[tenant]
+    return [sku for sku in every if policy.allows(sku.name)]
 
 
 async def stock(seen: Look, planner: Planner) -> list[Stock]:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.central.placement import leases
+from penstock.central.placement import running as slices
 from penstock.central.placement.reading import FleetReader
 from penstock.kernel.db import Database, Tx
 from penstock.placement import defrag, yards
@@ -68,14 +68,14 @@ class Planner:
         self._plans |= await asyncio.to_thread(_make, survey.yards, missing)
 
     async def _survey(self, tx: Tx, wanted: Collection[Wanted]) -> Survey:
-        stamp = await leases.stamp(tx)
+        stamp = await slices.stamp(tx)
         time = ((await self._fleet.read(tx)).revision, stamp)
         known = self._plans if time == self._time else {}
         grounds = {each.ground for each in wanted if each not in known}
         if not grounds:
             return Survey(time, {})
         families, sites = (sorted(set(names)) for names in zip(*grounds, strict=True))
-        running = await leases.running(tx, families, sites)
+        running = await slices.running(tx, families, sites)
         fleet = await self._fleet.read(tx)
         found = {ground: fleet.family(ground[0]) for ground in grounds}
         return Survey(

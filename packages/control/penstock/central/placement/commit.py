@@ -5,42 +5,48 @@ quotas and balances, plan, insert allocations and claims in bulk, write the desi
 documents, commit, answer. A unique violation means that the fleet was stale after all:
 read again what was unsure and plan again. The commit is idempotent (ids are made before
 it), so after a lost connection it is simply run again.
+
+While somebody waits for room, or asks to, everyone's turn is decided together
+(`backlog`); otherwise requests are planned as they came.
 """
 
 import itertools
-from collections.abc import Sequence
-from typing import Final, cast
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
 
 import asyncpg
 
 from penstock.central import fleet
-from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
-from penstock.central.placement import answers, wants
+from penstock.central.allocations import waiting
+from penstock.central.placement import answers, backlog, leases, line, receipts, wants
 from penstock.central.placement.answers import Decided, Unplaced
 from penstock.central.placement.gates import Gates
-from penstock.central.placement.queue import Ask, Outcome, Placed
+from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Want
 from penstock.central.placement.writing import Placement, Writer
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
-from penstock.placement import solver
+from penstock.placement import estimates, solver
 from penstock.placement.model import Fleet, Plan
 from penstock_contracts.failpoints import Failpoint
-from penstock_contracts.ids import NodeId, SiteId, SlotId
 
+T = TypeVar("T")
 ATTEMPTS_MAX: Final = 3
-TOGETHER: Final = 32  # placements that one statement writes
+TOGETHER: Final = 64  # placements that one statement writes
 BEFORE: Final = Failpoint("central.placement.before_commit")
 AFTER: Final = Failpoint("central.placement.after_commit")
 
 
 class Committer:
+    """Commits one batch at a time: it has one fleet."""
+
     def __init__(self, database: Database) -> None:
         self._database = database
         self._snapshot = Snapshot()
 
     async def commit(self, asks: Sequence[Ask]) -> list[Outcome]:
+        """Decide these, and those who wait for room; without any, only those."""
         tries = itertools.count()
         for _ in range(ATTEMPTS_MAX):
             try:
@@ -50,9 +56,19 @@ class Committer:
             except asyncpg.UniqueViolationError:
                 continue
             AFTER.hit()
-            current = self._snapshot.settle()
-            return answers.explained(outcomes, current)
-        return [Unavailable("the fleet changes too quickly; try again")] * len(asks)
+            return await self._explain(outcomes, self._snapshot.settle())
+        unavailable = Unavailable("the fleet changes too quickly; try again")
+        if not asks:
+            raise unavailable  # nobody asked, so nobody would read the answer
+        return [unavailable] * len(asks)
+
+    async def _explain(self, decided: list[Decided], current: Fleet) -> list[Outcome]:
+        """Without the lock: what is said of the future need not be of this very moment."""
+        near = estimates.near_nodes(answers.hopeful(decided), current)
+        leases_near = (
+            await self._database.run(lambda tx: waiting.leases_on(tx, near)) if near else []
+        )
+        return answers.explained(decided, current, leases_near)
 
     async def _place(self, tx: Tx, asks: Sequence[Ask], *, again: bool) -> list[Decided]:
         await fleet.lock(tx)
@@ -61,7 +77,7 @@ class Committer:
         fresh = [ask for ask in asks if ask.id not in same]
         outcomes: dict[str, Decided] = {**await answers.given_before(tx, fresh, again=again)}
         new = [ask for ask in asks if ask.id not in outcomes and ask.id not in same]
-        if new:
+        if new or not asks:
             await self._decide(tx, new, current, outcomes)
             await answers.remember(tx, new, outcomes)
             BEFORE.hit()
@@ -70,25 +86,64 @@ class Committer:
     async def _decide(
         self, tx: Tx, asks: list[Ask], current: Fleet, outcomes: dict[str, Decided]
     ) -> None:
-        """Plan a few, and plan the next while the database writes these."""
         wanted: list[Want] = []
         for id, want in (await wants.resolve(tx, asks)).items():
             if isinstance(want, Problem):
                 outcomes[id] = want
             else:
                 wanted.append(want)
-        gates = await Gates.load(tx, wanted)
+        waited = await line.load(tx)
+        gates = await Gates.load(tx, [*wanted, *waited])
         async with Writer(tx) as writer:
-            for start in range(0, len(wanted), TOGETHER):
-                placed: list[Placement] = []
-                for want in wanted[start : start + TOGETHER]:
-                    outcome = self._plan(tx, want, current, gates)
-                    if isinstance(outcome, Placement):
-                        placed.append(outcome)
-                        outcomes[want.ask.id] = Placed(outcome.allocation, tx.now)
-                    else:
-                        outcomes[want.ask.id] = outcome
-                await writer.put(placed)
+            if waited or any(want.ask.queue for want in wanted):
+                await self._by_turn(tx, current, gates, wanted, waited, outcomes, writer)
+            else:
+                await self._as_they_came(tx, current, gates, wanted, outcomes, writer)
+
+    async def _as_they_came(
+        self,
+        tx: Tx,
+        current: Fleet,
+        gates: Gates,
+        wanted: list[Want],
+        outcomes: dict[str, Decided],
+        writer: Writer,
+    ) -> None:
+        """Plan a few, and plan the next while the database writes these."""
+        for some in _few(wanted):
+            placed: list[Placement] = []
+            for want in some:
+                outcome = self._plan(tx, want, current, gates)
+                if isinstance(outcome, Placement):
+                    placed.append(outcome)
+                    outcomes[want.ask.id] = Placed(outcome.allocation, tx.now)
+                else:
+                    outcomes[want.ask.id] = outcome
+            await writer.put(placed)
+
+    async def _by_turn(
+        self,
+        tx: Tx,
+        current: Fleet,
+        gates: Gates,
+        wanted: list[Want],
+        waited: list[Want],
+        outcomes: dict[str, Decided],
+        writer: Writer,
+    ) -> None:
+        """Those who ask and those who wait, together; the answers of those who asked."""
+        self._snapshot.doubt()  # a round takes before it says what
+        decided = await backlog.decide(tx, current, gates, wanted, waited)
+        outcomes.update(decided.refused)
+        outcomes.update({a.id: Queued(a, tx.now) for a in decided.queued})
+        placed: list[Placement] = []
+        for want, allocation, plan in decided.placed:
+            receipt = _receipt(want, plan, current)
+            revision = self._snapshot.take(plan.node_ids)
+            placed.append(Placement(want, allocation, plan, revision, receipt))
+            outcomes[allocation.id] = Placed(allocation, tx.now)
+        for some in _few(placed):
+            await writer.put(some)
 
     def _plan(
         self, tx: Tx, want: Want, current: Fleet, gates: Gates
@@ -99,41 +154,18 @@ class Committer:
         plan = solver.solve(want.request, current)
         if not isinstance(plan, Plan):
             return Unplaced(want, plan)
-        receipt = answers.receipt(
-            want.request, plan, policy_revision=want.policy_revision, revision=current.revision
-        )
+        receipt = _receipt(want, plan, current)
         current.take(plan)
         gates.take(want)
         revision = self._snapshot.take(plan.node_ids)
-        return Placement(want, _allocation(tx, want, plan), plan, revision, receipt)
+        return Placement(want, leases.placed(tx, want, plan), plan, revision, receipt)
 
 
-def _allocation(tx: Tx, want: Want, plan: Plan) -> Allocation:
-    return Allocation(
-        id=want.ask.id,
-        tenant_id=want.project.tenant_id,
-        project_id=want.project.id,
-        sku_id=want.sku.id,
-        sku_name=want.sku.name,
-        shape=want.sku.shape,
-        family=want.sku.family,
-        gpus=want.request.gpus,
-        price_micros_per_gpu_hour=want.sku.price_micros_per_gpu_hour,
-        currency=want.sku.currency,
-        site_id=SiteId(plan.site_id),
-        node_id=NodeId(plan.node_id),
-        desired=Desired.ACTIVE,
-        desired_at=tx.now,
-        revision=1,
-        observed=Observed.NOTHING,
-        observed_at=None,
-        observed_reason="",
-        execution=Execution(),
-        created_at=tx.now,
-        created_by=want.ask.actor.name,
-        correlation_id=want.ask.correlation_id,
-        failed_reason="",
-        freed_at=None,
-        slot_ids=tuple([cast("SlotId", taken.slot_id) for taken in plan.taken]),
-        blocked_reason="",
+def _receipt(want: Want, plan: Plan, current: Fleet) -> dict[str, object]:
+    return receipts.write(
+        want.request, plan, policy_revision=want.policy_revision, revision=current.revision
     )
+
+
+def _few(many: list[T]) -> Iterable[list[T]]:
+    return (many[at : at + TOGETHER] for at in range(0, len(many), TOGETHER))

@@ -1,9 +1,11 @@
 """Whether a tenant may hold more: its quotas at every level, then its balance."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from penstock.central.balances.gate import Gate, Rate
 from penstock.central.placement.wants import Want
+from penstock.central.projects.model import Project
 from penstock.central.quotas.ledger import Demand, Ledger
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Problem
@@ -15,6 +17,10 @@ class Gates:
     def __init__(self, ledger: Ledger, gate: Gate) -> None:
         self._ledger = ledger
         self._gate = gate
+
+    def never(self, want: Want) -> bool:
+        """Whether it alone is more than may be held."""
+        return self._ledger.never(demand(want))
 
     @classmethod
     async def load(cls, tx: Tx, wanted: Sequence[Want]) -> "Gates":
@@ -30,14 +36,12 @@ class Gates:
 
 
 def demand(want: Want) -> Demand:
-    project = want.project
-    return Demand(
-        project.tenant_id,
-        project.organization_id,
-        project.id,
-        want.sku.family,
-        want.request.gpus,
-    )
+    return _demand(want.project, want.sku.family, want.request.gpus)
+
+
+@lru_cache(maxsize=4096)
+def _demand(project: Project, family: str, gpus: int) -> Demand:
+    return Demand(project.tenant_id, project.organization_id, project.id, family, gpus)
 
 
 def rate(want: Want) -> Rate:

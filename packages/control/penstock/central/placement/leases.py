@@ -1,43 +1,81 @@
-"""Running slices as the planner of moves sees them."""
+"""From what is wanted to the lease that stands for it: placed, or waiting."""
 
-from collections.abc import Mapping
-from typing import cast
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final, cast
 
-from penstock.central.allocations import store as allocations
+from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
+from penstock.central.allocations.wait import Wait
+from penstock.central.placement.wants import Want
 from penstock.kernel.db import Tx
-from penstock.placement.model import Request, Shape, Strategy
-from penstock.placement.moves import Lease
+from penstock.placement.model import Plan
+from penstock_contracts.ids import NodeId, SiteId, SlotId
 
-TUPLES = ("sites", "families_allowed", "residency", "apart_from")
-
-
-async def running(tx: Tx, families: list[str], site_ids: list[str]) -> list[Lease]:
-    """Slices that run now, with the request that each was placed for."""
-    rows = await allocations.running_slices(tx, families, site_ids)
-    return [
-        Lease(
-            id=row["id"],
-            tenant=row["tenant_id"],
-            node_id=row["node_id"],
-            slot_ids=tuple(row["slot_ids"]),
-            request=request_of(row["request"]),
-        )
-        for row in rows
-    ]
+IDLE: Final = Execution()
 
 
-async def stamp(tx: Tx) -> object:
-    """Differs whenever a slice began to run or no longer does."""
-    return await allocations.running_stamp(tx)
+def placed(tx: Tx, want: Want, plan: Plan) -> Allocation:
+    """Of one that waited, the same lease; else a new one."""
+    if want.waited is None:
+        return _new(tx, want, _wait(want), plan)
+    return replace(
+        want.waited,
+        site_id=SiteId(plan.site_id),
+        node_id=NodeId(plan.node_id),
+        placed_at=tx.now,
+        slot_ids=_slots(plan),
+        wait=replace(want.waited.wait, kept_nodes=(), estimate=None),
+    )
 
 
-def request_of(kept: Mapping[str, object]) -> Request:
-    """The request in a placement receipt."""
-    known = Request.__dataclass_fields__
-    fields = {name: value for name, value in kept.items() if name in known}
-    for name in TUPLES:
-        if fields.get(name) is not None:
-            fields[name] = tuple(cast("list[str]", fields[name]))
-    fields["shape"] = Shape(str(kept["shape"]))
-    fields["strategy"] = Strategy(str(kept.get("strategy", Strategy.PACK)))
-    return Request(**fields)  # pyright: ignore[reportArgumentType] # written by asdict
+def queued(tx: Tx, want: Want, place: int) -> Allocation:
+    """`place` tells apart those that began to wait together: none has the same age."""
+    at = tx.now + timedelta(microseconds=place)
+    expires_at = at + timedelta(seconds=want.ask.queue_for_s)
+    return _new(tx, want, replace(_wait(want), queued_at=at, expires_at=expires_at), None)
+
+
+def _wait(want: Want) -> Wait:
+    return Wait(
+        priority=want.ask.priority,
+        asked_site_id=SiteId(want.request.site_id) if want.request.site_id else None,
+        terms=want.ask.terms,
+        ends_at=want.ask.ends_at,
+    )
+
+
+def _slots(plan: Plan) -> tuple[SlotId, ...]:
+    return tuple([cast("SlotId", taken.slot_id) for taken in plan.taken])
+
+
+def _new(tx: Tx, want: Want, wait: Wait, plan: Plan | None) -> Allocation:
+    return Allocation(
+        id=want.ask.id,
+        tenant_id=want.project.tenant_id,
+        project_id=want.project.id,
+        sku_id=want.sku.id,
+        sku_name=want.sku.name,
+        shape=want.sku.shape,
+        family=want.sku.family,
+        gpus=want.request.gpus,
+        price_micros_per_gpu_hour=want.sku.price_micros_per_gpu_hour,
+        currency=want.sku.currency,
+        site_id=SiteId(plan.site_id) if plan else None,
+        node_id=NodeId(plan.node_id) if plan else None,
+        desired=Desired.ACTIVE,
+        desired_at=tx.now,
+        revision=1,
+        observed=Observed.NOTHING,
+        observed_at=None,
+        observed_reason="",
+        execution=IDLE,
+        created_at=tx.now,
+        created_by=want.ask.actor.name,
+        correlation_id=want.ask.correlation_id,
+        failed_reason="",
+        freed_at=None,
+        slot_ids=_slots(plan) if plan else (),
+        blocked_reason="",
+        placed_at=tx.now if plan else None,
+        wait=wait,
+    )

@@ -9,6 +9,7 @@ from typing import Final
 from prometheus_client import Histogram
 
 from penstock.central.allocations.model import Allocation
+from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies.model import Terms
 from penstock.kernel import log
 from penstock.kernel.actor import Actor
@@ -18,12 +19,13 @@ from penstock_contracts.ids import AllocationId
 logger = log.get(__name__)
 
 WAITING_MAX: Final = 2048
-BATCH_MAX: Final = 256
+BATCH_MAX: Final = 512
 WAIT_S_MAX: Final = 20.0
+QUEUE_FOR_S_DEFAULT: Final = 7 * 86_400
 BATCH: Final = Histogram(
     "penstock_placement_batch_asks",
     "Requests placed together",
-    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
 )
 SECONDS: Final = Histogram("penstock_placement_seconds", "Time to decide and commit a batch")
 
@@ -41,6 +43,10 @@ class Ask:
     key: str | None = None
     fingerprint: bytes = b""
     terms: Terms = field(default_factory=Terms)
+    queue: bool = False  # wait for room, if there is none now
+    queue_for_s: int = QUEUE_FOR_S_DEFAULT
+    priority: int = PRIORITY_DEFAULT
+    ends_at: datetime | None = None  # planned; nothing ends it then
     id: AllocationId = field(default_factory=AllocationId.new)
 
 
@@ -51,18 +57,31 @@ class Placed:
     replayed: bool = False
 
 
-Outcome = Placed | Problem
+@dataclass(frozen=True)
+class Queued:
+    """It waits; `allocation` says for what."""
+
+    allocation: Allocation
+    now: datetime
+    replayed: bool = False
+
+
+Outcome = Placed | Queued | Problem
 Commit = Callable[[Sequence[Ask]], Awaitable[Sequence[Outcome]]]
 
 
 class Queue:
+    """`commit` decides what it is given together with all that wait for room; given nothing,
+    only those."""
+
     def __init__(self, commit: Commit) -> None:
         self._commit = commit
-        self._waiting: asyncio.Queue[tuple[Ask, asyncio.Future[Outcome]]] = asyncio.Queue(
+        self._rounds: list[asyncio.Future[None]] = []
+        self._waiting: asyncio.Queue[tuple[Ask, asyncio.Future[Outcome]] | None] = asyncio.Queue(
             WAITING_MAX
         )
 
-    async def submit(self, ask: Ask) -> Placed:
+    async def submit(self, ask: Ask) -> Placed | Queued:
         """Wait for the batch that decides this request; raise its refusal."""
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         try:
@@ -81,6 +100,14 @@ class Queue:
             raise outcome
         return outcome
 
+    async def decide(self) -> None:
+        """Have a round for those that wait for room, between two batches; raise its failure."""
+        told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._rounds.append(told)
+        if self._waiting.empty():
+            self._waiting.put_nowait(None)
+        await told
+
     async def run(self) -> None:
         """Ensures that what waits is placed: all of it, together, as soon as possible."""
         while True:
@@ -88,9 +115,26 @@ class Queue:
             while len(batch) < BATCH_MAX and not self._waiting.empty():
                 batch.append(self._waiting.get_nowait())
             # Who gave up in the meantime is not placed.
-            batch = [(ask, answer) for ask, answer in batch if not answer.done()]
-            if batch:
-                await self._place(batch)
+            asked = [each for each in batch if each is not None and not each[1].done()]
+            if asked:
+                await self._place(asked)
+            if self._rounds:
+                await self._round()
+
+    async def _round(self) -> None:
+        rounds, self._rounds = self._rounds, []
+        failure: Exception | None = None
+        try:
+            await self._commit([])
+        except Exception as error:
+            failure = error
+        for told in rounds:
+            if told.done():
+                continue
+            if failure is None:
+                told.set_result(None)
+            else:
+                told.set_exception(failure)
 
     async def _place(self, batch: list[tuple[Ask, asyncio.Future[Outcome]]]) -> None:
         BATCH.observe(len(batch))

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from penstock.central import fleet
-from penstock.central.placement import answers, leases
+from penstock.central.placement import receipts
 from penstock.central.placement.snapshot import see
 from penstock.kernel.db import Tx
 from penstock.placement import solver
@@ -24,16 +24,16 @@ class Replay:
 
 
 async def replay(tx: Tx, receipt: Mapping[str, Any]) -> Replay:
-    """A receipt is JSON of our own making: its fields are what `answers.receipt` wrote."""
+    """A receipt is JSON of our own making: its fields are what `receipts.write` wrote."""
     if receipt["policy"] != solver.POLICY:
         return Replay(False, ["policy"], None)
-    request = leases.request_of(receipt["request"])
+    request = receipts.request_of(receipt["request"])
     revision: int = receipt["fleet_revision"]
     past = await fleet_at(tx, revision, request.family)
     plan = solver.solve(request, past)
     if not isinstance(plan, Plan):
         return Replay(False, ["node"], None)
-    decided = answers.receipt(
+    decided = receipts.write(
         request, plan, policy_revision=receipt["policy_revision"], revision=revision
     )
     again: dict[str, object] = orjson.loads(orjson.dumps(decided))

@@ -55,6 +55,10 @@ class Snapshot:
         self._fleet.revision += 1
         return self._fleet.revision
 
+    def doubt(self) -> None:
+        """Until it is settled, nothing of this fleet is sure: the next loan reads it all anew."""
+        self._settled = -1
+
     def settle(self) -> Fleet:
         """What was taken since the loan is in the database."""
         self._settled = self._fleet.revision

@@ -1,11 +1,12 @@
 """From what was asked (names) to what is wanted (a SKU, a project, a solver's request)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
+from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.placement.queue import Ask
 from penstock.central.policies import model as overlays
 from penstock.central.policies import service as policies
@@ -22,7 +23,7 @@ from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Forbidden, Invalid, NotFound, Problem
 from penstock.placement.model import Request
-from penstock_contracts.ids import AllocationId, TenantId
+from penstock_contracts.ids import AllocationId, SiteId, TenantId
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Want:
     sku: Sku
     request: Request
     policy: Policy
+    waited: Allocation | None = None  # it waits already: since when, and how
+
+    def of(self, ask: Ask) -> "Want":
+        """What another ask wants that is the same but for its identity."""
+        return Want(ask, self.project, self.sku, self.request, self.policy)
 
     @property
     def policy_revision(self) -> int:
@@ -59,13 +65,26 @@ class Known:
 async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
     """By ask id: what each wants, or why it cannot want that."""
     known = await _look_up(tx, asks)
+    alike: dict[object, Want | Problem] = {}  # who asks for the same is judged once
     wants: dict[str, Want | Problem] = {}
     for ask in asks:
-        try:
-            wants[ask.id] = _want(ask, known)
-        except Problem as refusal:
-            wants[ask.id] = refusal
+        asked = (
+            ask.actor, ask.project, ask.sku, ask.gpus, ask.site, ask.terms, ask.priority,
+            ask.ends_at,
+        )  # fmt: skip
+        if asked not in alike:
+            alike[asked] = _judge(tx, ask, known)
+        judged = alike[asked]
+        wants[ask.id] = judged if isinstance(judged, Problem) else judged.of(ask)
     return wants
+
+
+def _judge(tx: Tx, ask: Ask, known: Known) -> Want | Problem:
+    try:
+        _check_end(tx, ask)
+        return _want(ask, known)
+    except Problem as refusal:
+        return refusal
 
 
 async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
@@ -93,8 +112,10 @@ async def _site(tx: Tx, reference: str) -> Site | Problem:
 def _want(ask: Ask, known: Known) -> Want:
     project = projects.pick(known.projects, ask.actor, ask.project)
     status = known.statuses[project.tenant_id]
-    resource = Resource("project", project.id, project.tenant_id, status)
-    authorize(ask.actor, "allocation.create", resource)
+    about = Resource("project", project.id, project.tenant_id, status)
+    authorize(ask.actor, "allocation.create", about)
+    if ask.priority > PRIORITY_DEFAULT:
+        authorize(ask.actor, "allocation.prioritize", about)
     sku = next((sku for sku in known.skus if ask.sku in (sku.id, sku.name)), None)
     if sku is None:
         raise Invalid(
@@ -105,20 +126,29 @@ def _want(ask: Ask, known: Known) -> Want:
     site = known.sites.get(ask.site) if ask.site else None
     if isinstance(site, Problem):
         raise Invalid(f"site: {site.detail}", code="unknown_site")
-    gpus = _count(ask, sku)
-    bare = Request(sku.family, sku.shape, gpus, site.id if site else None)
-    policy = known.policies[project.tenant_id]
-    if policy.skus is not None and sku.name not in policy.skus:
+    _check_sku(sku, known.policies[project.tenant_id])
+    return _laid_over(ask, project, sku, _count(ask, sku), site.id if site else None, known)
+
+
+def _check_sku(sku: Sku, policy: Policy) -> None:
+    if not policy.allows(sku.name):
         raise Forbidden(
-            f"sku: your tenant may lease {', '.join(policy.skus)}, not {sku.name}",
+            f"sku: your tenant may lease {', '.join(policy.skus or ())}, not {sku.name}",
             code="sku_not_allowed",
             suggestion="ask for one of those, or ask the platform to allow more",
         )
+
+
+def _laid_over(
+    ask: Ask, project: Project, sku: Sku, gpus: int, site_id: SiteId | None, known: Known
+) -> Want:
+    bare = Request(sku.family, sku.shape, gpus, site_id)
+    policy = known.policies[project.tenant_id]
     request = overlays.lay_over(bare, policy, ask.terms, _nodes_apart(ask, project, known))
     return Want(ask, project, sku, request, policy)
 
 
-def _nodes_apart(ask: Ask, project: Project, known: Known) -> list[str]:
+def _nodes_apart(ask: Ask, project: Project, known: Known) -> tuple[str, ...]:
     """The nodes of the leases to stay apart from. One that has ended keeps nobody away."""
     nodes: list[str] = []
     for id in ask.terms.apart_from:
@@ -129,9 +159,56 @@ def _nodes_apart(ask: Ask, project: Project, known: Known) -> list[str]:
                 code="unknown_allocation",
                 suggestion="name leases of the project's own tenant",
             )
-        if lease.freed_at is None:
+        if lease.freed_at is None and lease.node_id is not None:
             nodes.append(lease.node_id)
-    return nodes
+    return tuple(nodes)
+
+
+def _check_end(tx: Tx, ask: Ask) -> None:
+    if ask.ends_at is not None and ask.ends_at <= tx.now:
+        raise Invalid(f"ends_at: {ask.ends_at.isoformat()} has passed; a lease ends after it began")
+
+
+async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
+    """What those want that wait. They were permitted to when they asked; policy is today's.
+
+    Left out, and so neither placed nor in anyone's way, is who may lease nothing new today: its
+    tenant is not active, or may not have that SKU any more.
+    """
+    if not waiting:
+        return []
+    asks = [_asked(allocation) for allocation in waiting]
+    known = await _look_up(tx, asks)
+    owners = {project.id: project for project in known.projects}
+    skus = {sku.id: sku for sku in known.skus}
+    return [
+        replace(
+            _laid_over(
+                ask, owners[a.project_id], skus[a.sku_id], a.gpus, a.wait.asked_site_id, known
+            ),
+            waited=a,
+        )
+        for ask, a in zip(asks, waiting, strict=True)
+        if known.statuses[a.tenant_id] is Status.ACTIVE
+        and known.policies[a.tenant_id].allows(a.sku_name)
+    ]
+
+
+def _asked(allocation: Allocation) -> Ask:
+    wait = allocation.wait
+    return Ask(
+        actor=SYSTEM,
+        project=allocation.project_id,
+        sku=allocation.sku_id,
+        gpus=allocation.gpus,
+        site=None,
+        correlation_id=allocation.correlation_id,
+        terms=wait.terms,
+        queue=True,
+        priority=wait.priority,
+        ends_at=wait.ends_at,
+        id=allocation.id,
+    )
 
 
 def _count(ask: Ask, sku: Sku) -> int:

@@ -6,11 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Self
 
-from penstock.central.allocations import orders
+from penstock.central.allocations import orders, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.db import Record, Tx
+from penstock.kernel.outgoing import drain, hold
 from penstock.placement.model import Plan
 from penstock_contracts.wire_pb2 import SlotBinding
 
@@ -28,25 +29,28 @@ PLACE: Final = f"""
     WITH made AS (
         INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, currency,
             site_id, node_id, created_by, correlation_id, gpus, price_micros_per_gpu_hour,
-            desired, desired_at, revision, created_at)
+            priority, asked_site_id, ends_at, desired, desired_at, revision, created_at, placed_at)
         SELECT id, tenant, project, sku, shape, family, currency, site, node, by, correlation,
-            gpus::int, price::bigint, 'active', $1, 1, $1
-        FROM unnest({_columns(*range(2, 15))}) AS new (id, tenant, project, sku, shape, family,
-            currency, site, node, by, correlation, gpus, price)
+            gpus::int, price::bigint, priority::smallint, nullif(asked_site, ''),
+            nullif(ends, '')::timestamptz, 'active', $1, 1, $1, $1
+        FROM unnest({_columns(*range(2, 18))}) AS new (id, tenant, project, sku, shape, family,
+            currency, site, node, by, correlation, gpus, price, priority, asked_site, ends)
     ), held AS (
         INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
         SELECT slot, fence::bigint, allocation, tenant, node, $1
-        FROM unnest({_columns(*range(15, 20))}) AS new (slot, fence, allocation, tenant, node)
+        FROM unnest({_columns(*range(18, 23))}) AS new (slot, fence, allocation, tenant, node)
     ), logged AS (
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
         SELECT revision::bigint, 'claim', node, string_to_array(slots, ' '), id, tenant, receipt, $1
-        FROM ROWS FROM (unnest({_columns(20, 10, 21, 2, 3)}), jsonb_array_elements($22))
+        FROM ROWS FROM (unnest({_columns(*range(23, 28))}), jsonb_array_elements($28))
             AS new (revision, node, slots, id, tenant, receipt)
+    ), told AS MATERIALIZED (
+        SELECT append_outgoing($29, $30, $31, $32, $33, $34, $1)
     )
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY({_columns(15)})
+    FROM slots WHERE id = ANY({_columns(18)}) AND EXISTS (SELECT FROM told)
 """  # noqa: S608 numbers of parameters, nothing else
 
 
@@ -62,11 +66,17 @@ class Placement:
 
 
 class Writer:
-    """Writes placements a few at a time; `put` returns while they are being written."""
+    """Writes placements a few at a time, and has work to do while the database has.
+
+    `put` sends some and returns while they are being written. Of those before, the orders,
+    audit entries and events are made meanwhile; they are sent with the next.
+    """
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx
-        self._under_way: asyncio.Task[None] | None = None
+        self._sent: Sequence[Placement] = ()
+        self._answer: asyncio.Task[list[Record]] | None = None
+        self._holds = False
 
     async def __aenter__(self) -> Self:
         return self
@@ -74,26 +84,45 @@ class Writer:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """The connection is free again, whatever happened."""
         if kind is None:
-            await self.finish()
-        elif self._under_way is not None:
+            self._tell(*await self._finish())
+        elif self._answer is not None:
             with suppress(Exception):
-                await self._under_way
+                await self._answer
 
     async def put(self, placed: Sequence[Placement]) -> None:
-        await self.finish()
-        if placed:
-            self._under_way = asyncio.create_task(_write(self._tx, placed))
-            await asyncio.sleep(0)  # let it be sent
+        if not placed:
+            return
+        columns = _texts(placed)
+        written = await self._finish()
+        await waiting.place(self._tx, [one.allocation for one in placed if one.want.waited])
+        await self._send(placed, columns)
+        self._tell(*written)
 
-    async def finish(self) -> None:
-        if self._under_way is not None:
-            under_way, self._under_way = self._under_way, None
-            await under_way
+    async def _send(self, placed: Sequence[Placement], columns: list[str]) -> None:
+        outgoing = self._tx.outgoing
+        if outgoing.entries and not self._holds:
+            await hold(self._tx.connection)
+            self._holds = True
+        receipts = [one.receipt for one in placed]
+        writing = self._tx.fetch(PLACE, self._tx.now, *columns, receipts, *drain(outgoing))
+        self._sent, self._answer = placed, asyncio.create_task(writing)
+        for _ in range(2):  # it begins in the loop's next turn, and is sent at that turn's end
+            await asyncio.sleep(0)
+
+    async def _finish(self) -> tuple[Sequence[Placement], list[Record]]:
+        """What was sent last, now that it is written."""
+        sent, answer, self._answer = self._sent, self._answer, None
+        return (sent, await answer) if answer is not None else ((), [])
+
+    def _tell(self, written: Sequence[Placement], rows: list[Record]) -> None:
+        slots = {row["id"]: row for row in rows}
+        for one in written:
+            _tell(self._tx, one, slots)
 
 
-async def _write(tx: Tx, placed: Sequence[Placement]) -> None:
-    made = [one.allocation for one in placed]
-    claims = [(one.allocation, taken) for one in placed for taken in one.plan.taken]
+def _texts(placed: Sequence[Placement]) -> list[str]:
+    made = [one.allocation for one in placed if not one.want.waited]
+    claims = [(one, taken) for one in placed for taken in one.plan.taken]
     columns: list[Iterable[str]] = [
         [a.id for a in made],
         [a.tenant_id for a in made],
@@ -102,25 +131,27 @@ async def _write(tx: Tx, placed: Sequence[Placement]) -> None:
         [a.shape for a in made],
         [a.family for a in made],
         [a.currency for a in made],
-        [a.site_id for a in made],
-        [a.node_id for a in made],
+        [a.where[0] for a in made],
+        [a.where[1] for a in made],
         [a.created_by for a in made],
         [a.correlation_id for a in made],
         [str(a.gpus) for a in made],
         [str(a.price_micros_per_gpu_hour) for a in made],
+        [str(a.wait.priority) for a in made],
+        [a.wait.asked_site_id or "" for a in made],
+        [a.wait.ends_at.isoformat() if a.wait.ends_at else "" for a in made],
         [taken.slot_id for _, taken in claims],
         [str(taken.fence) for _, taken in claims],
-        [a.id for a, _ in claims],
-        [a.tenant_id for a, _ in claims],
-        [a.node_id for a, _ in claims],
+        [one.allocation.id for one, _ in claims],
+        [one.allocation.tenant_id for one, _ in claims],
+        [one.plan.node_id for one, _ in claims],
         [str(one.revision) for one in placed],
-        [" ".join(a.slot_ids) for a in made],
+        [one.plan.node_id for one in placed],
+        [" ".join(one.allocation.slot_ids) for one in placed],
+        [one.allocation.id for one in placed],
+        [one.allocation.tenant_id for one in placed],
     ]
-    texts = [SEPARATOR.join(column) for column in columns]
-    rows = await tx.fetch(PLACE, tx.now, *texts, [one.receipt for one in placed])
-    slots = {row["id"]: row for row in rows}
-    for one in placed:
-        _tell(tx, one, slots)
+    return [SEPARATOR.join(column) for column in columns]
 
 
 def _tell(tx: Tx, one: Placement, slots: Mapping[str, Record]) -> None:
@@ -128,8 +159,9 @@ def _tell(tx: Tx, one: Placement, slots: Mapping[str, Record]) -> None:
     made = one.allocation
     tx.correlation_id = made.correlation_id
     orders.send(tx, made, [_binding(slots[t.slot_id], t.fence) for t in one.plan.taken])
+    action = "allocation.place" if one.want.waited else "allocation.create"
     audit.record(
-        tx, one.want.ask.actor, "allocation.create", made.id, tenant_id=made.tenant_id,
+        tx, one.want.ask.actor, action, made.id, tenant_id=made.tenant_id,
         sku=made.sku_name, gpus=made.gpus, node=made.node_id,
     )  # fmt: skip
     events.emit(

@@ -1,6 +1,9 @@
 """What a tenant may lease and where. Policy is the tenant's, terms are one request's. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Self
 
 from penstock.placement.model import Request, Strategy
 from penstock_contracts.ids import SiteId, TenantId
@@ -20,6 +23,9 @@ class Policy:
     strategy: Strategy = Strategy.PACK  # of requests that choose none
     price_micros_max: int | None = None  # what a node's source may ask per GPU and hour
 
+    def allows(self, sku: str) -> bool:
+        return self.skus is None or sku in self.skus
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -30,8 +36,22 @@ class Terms:
     price_micros_max: int | None = None
     apart_from: tuple[str, ...] = ()  # leases; it must not share a node with any of them
 
+    @classmethod
+    def read(cls, kept: Mapping[str, Any]) -> Self:
+        """As a lease that waits keeps them; what is not there is as if nothing was asked."""
+        strategy = kept.get("strategy")
+        return cls(
+            Strategy(strategy) if strategy else None,
+            tuple(kept.get("residency", ())),
+            kept.get("price_micros_max"),
+            tuple(kept.get("apart_from", ())),
+        )
 
-def lay_over(request: Request, policy: Policy, terms: Terms, apart_from: list[str]) -> Request:
+
+@lru_cache(maxsize=4096)
+def lay_over(
+    request: Request, policy: Policy, terms: Terms, apart_from: tuple[str, ...]
+) -> Request:
     """The request under both: whichever is stricter holds. `apart_from` are nodes."""
     ceilings = [c for c in (policy.price_micros_max, terms.price_micros_max) if c is not None]
     return replace(

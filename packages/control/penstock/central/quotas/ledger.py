@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from penstock.central.quotas import store
 from penstock.central.quotas.model import TOTAL, Level, Line, kind
@@ -20,7 +21,7 @@ class Demand:
     family: str
     gpus: int
 
-    @property
+    @cached_property
     def keys(self) -> list[tuple[str, str]]:
         """Every line it counts in, from the smallest scope to the largest."""
         scopes = (self.project_id, self.organization_id, self.tenant_id)
@@ -49,6 +50,11 @@ class Ledger:
         if tightest is None or demand.gpus <= _room(tightest):
             return None
         return _exceeded(tightest, demand)
+
+    def never(self, demand: Demand) -> bool:
+        """Whether it would not fit even if nothing else were held."""
+        lines = [self._lines[key] for key in demand.keys if key in self._lines]
+        return any(line.gpus_max is not None and demand.gpus > line.gpus_max for line in lines)
 
     def take(self, demand: Demand) -> None:
         """It is given: whoever comes later in the batch has that much less."""

@@ -4,6 +4,7 @@ Limits are checked and set under the fleet's lock, which placement and cleanup h
 they change what is held: so no limit is ever below what is used, nor above its parent's.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 
@@ -17,6 +18,7 @@ from penstock.kernel import audit, events, wakeups
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid
+from penstock_contracts.ids import TenantId
 
 
 def resource(scope: Scope) -> Resource:
@@ -59,6 +61,11 @@ async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
     action = "quota.grant" if scope.level is Level.TENANT else "quota.set"
     status = (await tenants.statuses(tx, [scope.tenant_id])).get(scope.tenant_id, "")
     authorize(actor, action, replace(resource(scope), status=status))
+
+
+async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:
+    """By tenant: the GPUs that it holds; for placement, which is fair to all."""
+    return await store.held(tx, sorted(set(tenants)))
 
 
 async def _refuse_unknown(tx: Tx, family: str) -> None:

@@ -93,3 +93,15 @@ async def remove(tx: Tx, scope: Scope, family: str) -> bool:
         "DELETE FROM quotas WHERE scope_id = $1 AND family = $2", scope.id, family
     )
     return removed > 0
+
+
+async def held(tx: Tx, tenants: Sequence[TenantId]) -> dict[str, int]:
+    """How many GPUs each of these tenants holds, those being cleaned included."""
+    rows = await tx.fetch(
+        """
+        SELECT tenant_id, sum(gpus)::bigint AS gpus FROM gpus_held
+        WHERE tenant_id = ANY($1) GROUP BY tenant_id
+        """,
+        list(tenants),
+    )
+    return {row["tenant_id"]: row["gpus"] for row in rows}

@@ -54,8 +54,7 @@ async def become(
         tx, f"tenant.{EVENTS[verb]}", tenant.id, tenant_id=tenant.id,
         status=to, before=tenant.status, reason=reason,
     )  # fmt: skip
-    if to is Status.ACTIVE:
-        wakeups.notify(tx, fleet.ROOM)  # what was refused may be placed now
+    wakeups.notify(tx, fleet.ROOM)  # who waits is placed now, or no longer in another's way
     return changed
 
 

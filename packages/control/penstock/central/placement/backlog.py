@@ -1,0 +1,154 @@
+"""A round: those who wait and those who ask now, decided together under the fleet's lock.
+
+Asking now is no way around the line: both have their turn by the same policy
+(`penstock.placement.backlog`), and nobody is placed on nodes kept for those before them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from prometheus_client import Gauge
+
+from penstock.central.allocations import waiting as held
+from penstock.central.allocations.model import Allocation
+from penstock.central.placement import leases, line, outlooks
+from penstock.central.placement.answers import Unplaced
+from penstock.central.placement.gates import Gates
+from penstock.central.placement.wants import Want
+from penstock.central.quotas import service as quotas
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict, Problem
+from penstock.placement import backlog
+from penstock.placement.model import Fleet, Plan
+from penstock.placement.waiting import Holdings, Placement, Round, Staying, Waiting, Why
+
+QUEUED_MAX: Final = 500  # of one tenant
+WAITING: Final = Gauge("penstock_backlog_waiting", "Leases that wait for room, by the last round")
+Wants = Mapping[str, Want]  # by the id of their ask, which is that of their lease
+
+
+@dataclass
+class Decided:
+    """`placed` is for the caller to write; all else is written. `refused` is by ask."""
+
+    placed: list[tuple[Want, Allocation, Plan]]
+    queued: list[Allocation] = field(default_factory=list[Allocation])
+    refused: dict[str, Problem | Unplaced] = field(default_factory=dict[str, Problem | Unplaced])
+
+
+async def decide(
+    tx: Tx, fleet: Fleet, gates: Gates, asked: Sequence[Want], waited: Sequence[Want]
+) -> Decided:
+    """Who is placed now; whoever asks now, does not fit and may wait, begins to.
+
+    Estimates are brought up to date when the line changed, and when nobody asked: then the
+    round was called because there may be room.
+    """
+    known: Wants = {want.ask.id: want for want in (*waited, *asked)}
+    ending = await held.ending(tx) if waited or any(want.ask.queue for want in asked) else []
+    limits = _Limits(gates, known)
+    holdings = Holdings(await quotas.held(tx, [w.project.tenant_id for w in known.values()]))
+    decided = backlog.decide(
+        _in_line(tx, asked, waited, gates),
+        fleet,
+        holdings,
+        now=tx.now,
+        leases=tuple(ending),
+        limits=limits,
+    )
+    answer = Decided([_placed(tx, known[p.waiting.id], p) for p in decided.placed])
+    staying: list[Staying] = []
+    for each in decided.staying:
+        want = known[each.waiting.id]
+        if want.waited or (each.waiting.stays and each.why is not Why.NEVER):
+            staying.append(each)
+        else:
+            answer.refused[want.ask.id] = _refusal(want, each, limits)
+    answer.queued = await line.begin(tx, [known[s.waiting.id] for s in staying])
+    WAITING.set(len(staying))
+    if staying and (not asked or answer.queued or _moved(decided, known)):
+        outlook = outlooks.Outlook(tuple(staying), decided.placed, fleet, holdings, ending)
+        told = await outlooks.tell(tx, outlook, known)
+        answer.queued = [_with_estimate(a, told) for a in answer.queued]
+    line.announce(tx, answer.queued, known)
+    return answer
+
+
+class _Limits:
+    """The quota, as the policy asks for it; `why` has what it refused."""
+
+    def __init__(self, gates: Gates, known: Wants) -> None:
+        self.why: dict[str, Problem] = {}
+        self._gates = gates
+        self._known = known
+
+    def permit(self, waiting: Waiting) -> bool:
+        refusal = self._gates.refuse(self._known[waiting.id])
+        if refusal is not None:
+            self.why[waiting.id] = refusal
+        return refusal is None
+
+    def take(self, waiting: Waiting) -> None:
+        self._gates.take(self._known[waiting.id])
+
+
+def _in_line(tx: Tx, asked: Sequence[Want], waited: Sequence[Want], gates: Gates) -> list[Waiting]:
+    lengths = Counter(want.project.tenant_id for want in waited)
+    found = [_waiting(tx, want, stays=True) for want in waited]
+    for want in asked:
+        tenant = want.project.tenant_id
+        stays = want.ask.queue and lengths[tenant] < QUEUED_MAX and not gates.never(want)
+        lengths[tenant] += stays
+        found.append(_waiting(tx, want, stays=stays))
+    return found
+
+
+def _waiting(tx: Tx, want: Want, *, stays: bool) -> Waiting:
+    """Ends are planned, and nothing enforces them yet: so none is certain (`ends_by`)."""
+    wait = want.waited.wait if want.waited else None
+    return Waiting(
+        id=want.ask.id,
+        tenant=want.project.tenant_id,
+        priority=want.ask.priority,
+        queued_at=(wait.queued_at if wait else None) or tx.now,
+        request=want.request,
+        stays=stays,
+        kept=wait.kept_nodes if wait else (),
+        ends_at=want.ask.ends_at,
+    )
+
+
+def _placed(tx: Tx, want: Want, placement: Placement) -> tuple[Want, Allocation, Plan]:
+    """The request is the one that was solved, so that its receipt can be replayed."""
+    plan = placement.plan
+    return replace(want, request=placement.request), leases.placed(tx, want, plan), plan
+
+
+def _refusal(want: Want, staying: Staying, limits: _Limits) -> Problem | Unplaced:
+    if staying.refusal is None:
+        return limits.why[want.ask.id]
+    if want.ask.queue and not staying.refusal.never and not staying.waiting.stays:
+        return Conflict(
+            f"{QUEUED_MAX} leases of the tenant wait already; no more can",
+            code="queue_full",
+            suggestion="cancel one that waits, or ask again later",
+        )
+    return Unplaced(want, staying.refusal, kept=staying.why is Why.TURN)
+
+
+def _moved(decided: Round, known: Wants) -> bool:
+    """Whether someone left the line, or nodes are kept for someone else than before."""
+    if any(known[placed.waiting.id].waited for placed in decided.placed):
+        return True
+    return any(
+        (each.kept.nodes if each.kept else ()) != each.waiting.kept
+        for each in decided.staying
+        if known[each.waiting.id].waited
+    )
+
+
+def _with_estimate(allocation: Allocation, told: outlooks.Told) -> Allocation:
+    estimate, kept = told[allocation.id]
+    return replace(allocation, wait=replace(allocation.wait, estimate=estimate, kept_nodes=kept))
