@@ -129,6 +129,12 @@ def _refuse_gone(tenant: Tenant) -> None:
         )
 
 
+async def refuse_less(tx: Tx, tenant_id: TenantId, wanted: Sequence[Network] | None) -> None:
+    """None: nothing is said of its network."""
+    if wanted is not None:
+        _refuse_less(wanted, await store.of_tenant(tx, tenant_id))
+
+
 def _refuse_less(wanted: Sequence[Network], there: Sequence[Assignment]) -> None:
     scopes = {network.site_id for network in wanted}
     gone = [Network(site) for site in {each.site_id for each in there} - scopes]

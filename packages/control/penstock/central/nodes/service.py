@@ -49,6 +49,15 @@ async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:
     return await store.get(tx, id)
 
 
+async def unreserve(tx: Tx, actor: Actor, tenant_id: TenantId) -> None:
+    """Nothing is kept for a tenant that is gone. The caller holds the fleet's lock."""
+    ids = await store.unreserve(tx, tenant_id)
+    await fleet.changed(tx, *ids)
+    for id in ids:
+        audit.record(tx, actor, "node.update", id, reserved_for=None)
+        events.emit(tx, "node.updated", id, reserved_for=None)
+
+
 async def _tenant(tx: Tx, reference: str) -> TenantId:
     try:
         tenant = await tenants.get(tx, SYSTEM, reference)

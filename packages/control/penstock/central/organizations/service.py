@@ -33,6 +33,12 @@ async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
     return mine[0]
 
 
+async def named(tx: Tx, tenant_id: TenantId, name: str) -> Organization | None:
+    """For the system, which sees all."""
+    found = [o for o in await store.find(tx, name) if (o.tenant_id, o.name) == (tenant_id, name)]
+    return found[0] if found else None
+
+
 async def of_tenant(tx: Tx, tenant_id: TenantId, reference: str | None) -> Organization:
     """The tenant's organization of that id or name; its default one if none is named."""
     wanted = reference or founding.DEFAULT

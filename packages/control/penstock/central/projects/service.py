@@ -44,6 +44,12 @@ async def find(tx: Tx, references: list[str]) -> list[Project]:
     return await store.find(tx, references)
 
 
+async def named(tx: Tx, tenant_id: TenantId, name: str) -> Project | None:
+    """For the system, which sees all."""
+    found = [p for p in await find(tx, [name]) if (p.tenant_id, p.name) == (tenant_id, name)]
+    return found[0] if found else None
+
+
 def pick(found: list[Project], actor: Actor, reference: str) -> Project:
     """The one project that the actor means by an id or a name."""
     named = [p for p in found if reference in (p.id, p.name)]

@@ -33,7 +33,7 @@ async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
 async def set_limit(tx: Tx, actor: Actor, scope: Scope, family: str, gpus_max: int) -> Line:
     """Limit a family, or (TOTAL) all together."""
     await _authorize_change(tx, actor, scope)
-    await _refuse_unknown(tx, family)
+    await refuse_unknown(tx, family)
     await fleet.lock(tx)
     before = await _line(tx, scope, family)
     others = await store.limits(tx, scope.tenant_id, family)
@@ -68,7 +68,7 @@ async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:
     return await store.held(tx, sorted(set(tenants)))
 
 
-async def _refuse_unknown(tx: Tx, family: str) -> None:
+async def refuse_unknown(tx: Tx, family: str) -> None:
     if family != TOTAL and family not in await skus.families(tx):
         raise Invalid(
             f"family: no SKU has the GPU family {family!r}",
@@ -99,3 +99,8 @@ def _tell(
         family=before.family, gpus_max=now, before=before.gpus_max,
     )  # fmt: skip
     wakeups.notify(tx, fleet.ROOM)  # what did not fit may fit now
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """All limits of a tenant that never came to be, at every level."""
+    await store.forget(tx, tenant_id)

@@ -27,8 +27,9 @@ async def invite(
     tx: Tx, actor: Actor, *, email: str, role: str, tenant: str | None
 ) -> NewInvitation:
     """Let someone in. Who holds the token, and nobody twice, becomes this user."""
-    owner = await owners.of(tx, actor, tenant)
-    authorize(actor, "user.invite", Resource("user", None, owner))
+    whole = await owners.of(tx, actor, tenant)
+    owner = whole.id
+    authorize(actor, "user.invite", Resource("user", None, owner, whole.status))
     address = model.normal(email)
     if address is None:
         raise Invalid(f"email: {email[:64]!r} is not an address")
@@ -43,6 +44,20 @@ async def invite(
     audit.record(tx, actor, "user.invite", id, tenant_id=owner, email=address, role=role)
     events.emit(tx, "user.invited", id, tenant_id=owner, email=address, role=role)
     return made
+
+
+async def ensure(tx: Tx, actor: Actor, tenant_id: TenantId, *, email: str, role: str) -> bool:
+    """Someone with this address is in, or was invited; whether that needed a new invitation.
+
+    Nobody knows its token: who passes it on asks for a new one with `invite`.
+    """
+    address = model.normal(email) or email
+    if await store.lock_by_email(tx, tenant_id, address) is not None:
+        return False
+    if await store.lock_invitation_by_email(tx, tenant_id, address) is not None:
+        return False
+    await invite(tx, actor, email=email, role=role, tenant=tenant_id)
+    return True
 
 
 async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInvitation:
