@@ -1,6 +1,5 @@
 """A tenant from a file: seven steps, shown as they happen; the same file again changes nothing."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -41,15 +40,7 @@ async def pools(central: Central) -> None:
 
 async def ended(central: Central, id: str) -> Json:
     """The onboarding once it has ended; told by its events."""
-    headers = {**central.platform.headers, "Last-Event-ID": "0"}
-    path = f"/v1/events?subject={id}"
-    async with (
-        asyncio.timeout(20),
-        central.client.stream("GET", path, headers=headers) as response,
-    ):
-        async for line in response.aiter_lines():
-            if line in ("event: onboarding.done", "event: onboarding.undone"):
-                break
+    await central.until(id, "onboarding.done", "onboarding.undone")
     return (await central.platform.get(f"/v1/onboardings/{id}")).json
 
 
