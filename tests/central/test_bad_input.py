@@ -393,7 +393,7 @@ CASES: dict[str, Bad] = {
     "a file with an organization twice": file(organizations=[{"name": "o"}, {"name": "o"}]),
     "a file with a project in two": file(organizations=[
         {"name": name, "projects": [{"name": "p"}]} for name in ("a", "b")]),
-    "a file with two networks everywhere": file(networks=[{}, {}]),
+    "a file with two networks everywhere": file(networks=[{"vlans": 1}, {"vlans": 2}]),
     "a file with VLANs as text": file(networks=[{"vlans": "2"}]),
     "a file with no VLAN": file(networks=[{"vlans": 0}]),
     "a file with 257 VLANs": file(networks=[{"vlans": 257}]),

@@ -1,9 +1,11 @@
 """A tenant from a file: seven steps, shown as they happen; the same file again changes nothing."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from . import plane
 from .plane import Central, Json
 from .stand_in_site import StandInSite
 
@@ -28,7 +30,7 @@ POOLS: list[Json] = [
     {"name": "vlans", "kind": "vlan", "first": 100, "last": 109},
     {"name": "vnis", "kind": "vni", "first": 10_000, "last": 10_009},
     {"name": "pkeys", "kind": "pkey", "first": 0x10, "last": 0x1F},
-    {"name": "v4", "kind": "ipv4", "prefix": "10.20.0.0/22"},
+    {"name": "v4", "kind": "ipv4", "prefix": "10.20.0.0/21"},
     {"name": "v6", "kind": "ipv6", "prefix": "fd00:20::/48"},
 ]
 
@@ -100,3 +102,27 @@ async def test_a_tenant_that_was_onboarded_leases(central: Central, site: StandI
     await member.made("/v1/allocations", project="llm", sku="h100.slice", gpus=4)
     refused = await member.post("/v1/allocations", project="llm", sku="h100.slice", gpus=1)
     assert (refused.status, refused.code) == (409, "quota_exceeded")
+
+
+async def test_two_replicas_take_each_step_once(
+    central: Central, site: StandInSite, central_url: str, tmp_path: Path
+) -> None:
+    await pools(central)
+    async with plane.running(central_url, tmp_path / "second", replica="central-2") as second:
+        names = [f"t{number}" for number in range(5)]
+        begun = [
+            await (central, second)[at % 2].platform.made(
+                "/v1/onboardings", **{**FILE, "tenant": name}
+            )
+            for at, name in enumerate(names)
+        ]
+        for each in begun:
+            done = await ended(central, each["id"])
+            assert (done["status"], done["reason"]) == ("done", "")
+    for each in begun:
+        told = (await central.platform.get(f"/v1/onboardings/{each['id']}/timeline")).items
+        steps = [event["data"]["step"] for event in told if event["type"] == "onboarding.stepped"]
+        assert steps == STEPS
+    vlans = await central.rows("SELECT number FROM assignments WHERE kind = 'vlan' ORDER BY 1")
+    assert [row["number"] for row in vlans] == list(range(100, 110))
+    assert await central.violations() == {}

@@ -127,7 +127,8 @@ async def test_less_of_a_network_is_refused_before_anything_happens(
     await pools(central)
     await onboard(central)
     before = await central.value(STATE)
-    refused = await central.platform.post("/v1/onboardings", **{**FILE, **less, "quotas": []})
+    body: Json = {**FILE, **less, "quotas": list[Json]()}
+    refused = await central.platform.post("/v1/onboardings", **body)
     assert (refused.status, refused.code) == (409, "network_cannot_shrink")
     assert "only grows" in refused.json["detail"]
     assert await central.value(STATE) == before

@@ -47,7 +47,9 @@ def _overlap(one: Prefix, other: Prefix) -> bool:
 def test_the_lowest_free_block_is_picked(case: tuple[Prefix, list[Prefix], int]) -> None:
     """As looking at every block of that length would."""
     extent, taken, length = case
-    fits = extent.subnets(new_prefix=length) if length >= extent.prefixlen else []
+    fits: list[Prefix] = []
+    if length >= extent.prefixlen:
+        fits = [*extent.subnets(new_prefix=length)]
     free = [block for block in fits if not any(_overlap(block, other) for other in taken)]
     found = picking.first_free_prefix(extent, taken, length)
     assert found == (free[0] if free else None)

@@ -49,6 +49,7 @@ TABLE: dict[str, Row] = {
     "POST /v1/tenants/{tenant}/keys": Row(
         (401, 404, 403, 403, 201, 201), {"name": "k", "role": "viewer"}
     ),
+    "GET /v1/tenants/{tenant}/timeline": Row(OWN),
     "POST /v1/tenants/{tenant}/suspend": Row((401, 404, 403, 403, 403, 200), {"reason": "unpaid"}),
     "POST /v1/tenants/{tenant}/resume": Row((401, 404, 403, 403, 403, 200), {"reason": "paid"}),
     "POST /v1/tenants/{gone}/offboard": Row((401, 404, 404, 404, 404, 202), {"reason": "left"}),

@@ -76,6 +76,13 @@ async def get_tenant(id: str, actor: Caller, tx: Tx) -> TenantView:
     return TenantView.of(await service.get(tx, actor, id))
 
 
+@router.get("/{id}/timeline")
+async def get_tenant_timeline(id: str, actor: Caller, tx: Tx) -> Page[dict[str, object]]:
+    """The last that happened to a tenant, in order."""
+    happened = await service.timeline(tx, actor, id)
+    return Page(items=[event.envelope() for event in happened])
+
+
 @router.post("/{id}/suspend")
 async def suspend_tenant(id: str, body: Because, actor: Caller, tx: Tx) -> TenantView:
     """No new leases. Those that run go on, and everything can be seen and released."""

@@ -13,6 +13,7 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
+from penstock.kernel.events import Event
 from penstock_contracts.ids import TenantId
 
 
@@ -69,6 +70,12 @@ async def statuses(tx: Tx, ids: Iterable[TenantId]) -> dict[TenantId, Status]:
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Tenant]:
     authorize(actor, "tenant.view", Resource("tenant", None, actor.tenant_id))
     return await store.page(tx, after, limit)
+
+
+async def timeline(tx: Tx, actor: Actor, reference: str) -> list[Event]:
+    """The last that happened to it, in order, from the event log."""
+    tenant = await get(tx, actor, reference)
+    return await events.latest(tx, tenant.id, limit=1000)
 
 
 async def create_key(tx: Tx, actor: Actor, id: str, *, name: str, role: str) -> NewKey:
