@@ -3,12 +3,18 @@
 CREATE TABLE tenants (
     id         text COLLATE "C" PRIMARY KEY,
     tenant_id  text COLLATE "C" NOT NULL GENERATED ALWAYS AS (id) STORED, -- for the wall
-    name       text NOT NULL UNIQUE,
-    created_at timestamptz NOT NULL
+    name       text NOT NULL UNIQUE,  -- stays taken when the tenant is gone
+    created_at timestamptz NOT NULL,
+    status     text NOT NULL DEFAULT 'active' CHECK (
+        status IN ('onboarding', 'active', 'suspended', 'offboarding', 'offboarded')),
+    status_reason text NOT NULL DEFAULT '',
+    status_at     timestamptz  -- null: since it was made
 );
+CREATE INDEX tenants_offboarding ON tenants (id) WHERE status = 'offboarding';
 SELECT wall_off('tenants');
 GRANT SELECT ON tenants TO {app};
 GRANT SELECT, INSERT, UPDATE ON tenants TO {system};
+GRANT DELETE ON tenants TO {system};  -- of one whose onboarding was undone
 
 -- A tenant's departments. Each tenant has one named `default` from the moment it is made.
 CREATE TABLE organizations (
@@ -21,6 +27,7 @@ CREATE TABLE organizations (
 );
 SELECT wall_off('organizations');
 GRANT SELECT, INSERT ON organizations TO {app}, {system};
+GRANT DELETE ON organizations TO {system};  -- with a tenant whose onboarding was undone
 
 CREATE TABLE projects (
     id              text COLLATE "C" PRIMARY KEY,
@@ -35,6 +42,7 @@ CREATE TABLE projects (
 );
 SELECT wall_off('projects');
 GRANT SELECT, INSERT ON projects TO {app}, {system};
+GRANT DELETE ON projects TO {system};  -- with a tenant whose onboarding was undone
 
 -- Keys for people and scripts. Only a hash is kept; the platform's own have no tenant.
 CREATE TABLE api_keys (

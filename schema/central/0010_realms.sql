@@ -9,12 +9,13 @@ CREATE TABLE realms (
 SELECT wall_off('realms');
 GRANT SELECT ON realms TO {app};
 GRANT SELECT, INSERT ON realms TO {system};
+GRANT DELETE ON realms TO {system};  -- with a tenant whose onboarding was undone
 
 -- Signing keys. The next one is published before it signs, so that whoever caches keys knows
 -- it in time; a retired one is published until what it signed has run out.
 CREATE TABLE realm_keys (
     kid        text COLLATE "C" PRIMARY KEY,
-    tenant_id  text COLLATE "C" NOT NULL REFERENCES realms,
+    tenant_id  text COLLATE "C" NOT NULL REFERENCES realms ON DELETE CASCADE,
     state      text NOT NULL CHECK (state IN ('next', 'current', 'retired', 'distrusted')),
     public     jsonb NOT NULL,
     sealed     bytea NOT NULL,
@@ -29,7 +30,7 @@ GRANT SELECT (kid, tenant_id, state, public, created_at, changed_at), INSERT,
 GRANT SELECT, INSERT, UPDATE ON realm_keys TO {system};
 
 CREATE TABLE realm_clients (
-    tenant_id     text COLLATE "C" NOT NULL REFERENCES realms,
+    tenant_id     text COLLATE "C" NOT NULL REFERENCES realms ON DELETE CASCADE,
     id            text COLLATE "C" NOT NULL,
     name          text NOT NULL,
     secret_hash   bytea,           -- null: public, so it must use PKCE or the device flow
@@ -69,7 +70,7 @@ GRANT SELECT, INSERT,
 
 CREATE TABLE invitations (
     id          text COLLATE "C" PRIMARY KEY,
-    tenant_id   text COLLATE "C" NOT NULL REFERENCES realms,
+    tenant_id   text COLLATE "C" NOT NULL REFERENCES realms ON DELETE CASCADE,
     email       text NOT NULL,
     role        text NOT NULL CHECK (role IN ('admin', 'member', 'viewer')),
     hash        bytea NOT NULL UNIQUE,

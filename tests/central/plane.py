@@ -126,6 +126,17 @@ class Central:
         async with self.database.transaction() as tx:
             await tx.execute(sql, *args)
 
+    async def until(self, subject: str, *types: str) -> str:
+        """Which of these events came first for the subject, now or ever."""
+        headers = {**self.platform.headers, "Last-Event-ID": "0"}
+        wanted = {f"event: {type}": type for type in types}
+        path = f"/v1/events?subject={subject}"
+        async with asyncio.timeout(20), self.client.stream("GET", path, headers=headers) as stream:
+            async for line in stream.aiter_lines():
+                if line in wanted:
+                    return wanted[line]
+        raise AssertionError(f"the events of {subject} ended")
+
     async def violations(self) -> dict[str, int]:
         async with self.database.transaction() as tx:
             return {i.name: i.violations for i in await invariants.check(tx) if i.violations}

@@ -14,6 +14,12 @@ pytestmark = pytest.mark.anyio
 OTHER_NODE = "(SELECT min(id) FROM nodes WHERE id <> (SELECT node_id FROM allocations))"
 CLAIM = "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)"
 QUOTA = "INSERT INTO quotas (tenant_id, scope, scope_id, family, gpus_max)"
+ASSIGNED = (
+    "INSERT INTO pools (id, name, kind, numbers, created_at, created_by) "
+    "VALUES ('p', 'p', 'vlan', '[5,9]', now(), ''); "
+    "INSERT INTO assignments (id, tenant_id, pool_id, kind, number, assigned_at) "
+    "SELECT 'a', id, 'p', 'vlan',"
+)
 BROKEN: dict[str, str] = {
     "slot_claimed_twice": "DROP INDEX claims_live; "
     f"{CLAIM} SELECT slot_id, fence + 1, allocation_id, tenant_id, node_id, now() FROM claims",
@@ -34,6 +40,11 @@ BROKEN: dict[str, str] = {
     "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)' FROM allocations",
     "unplaced_holds_something": "ALTER TABLE allocations DROP CONSTRAINT placed_or_waits; "
     "UPDATE allocations SET placed_at = NULL, node_id = NULL, site_id = NULL",
+    "offboarded_tenant_holds_leases": "UPDATE tenants SET status = 'offboarded'",
+    "onboarding_abandoned": "UPDATE tenants SET status = 'onboarding'",
+    "assignment_outside_its_pool": f"{ASSIGNED} 4, now() FROM tenants",
+    "offboarded_tenant_holds_networks": f"{ASSIGNED} 5, now() FROM tenants; "
+    "UPDATE tenants SET status = 'offboarded'",
     "session_of_a_disabled_user": "INSERT INTO users (id, tenant_id, email, name, role, created_at,"
     " disabled_at) VALUES ('user_x', 't', 'a@b.cd', 'x', 'member', now(), now()); "
     "INSERT INTO sessions (id, tenant_id, user_id, kind, hash, scope, amr, agent, auth_at,"
@@ -56,6 +67,10 @@ BROKEN_TOO: dict[str, str] = {
     "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants; "
     "INSERT INTO credits SELECT 'c', id, 1, 'USD', '', '', now() FROM tenants; "
     "INSERT INTO debits SELECT tenant_id, site_id, 1 FROM allocations": "balance_out_of_step",
+    f"{ASSIGNED} 5, now() FROM tenants; UPDATE assignments SET site_id = (SELECT id FROM sites)": (
+        "assignment_outside_its_pool"
+    ),
+    "UPDATE tenants SET status = 'onboarding' WHERE true": "offboarded_tenant_holds_leases",
 }
 
 

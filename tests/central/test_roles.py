@@ -49,11 +49,33 @@ TABLE: dict[str, Row] = {
     "POST /v1/tenants/{tenant}/keys": Row(
         (401, 404, 403, 403, 201, 201), {"name": "k", "role": "viewer"}
     ),
+    "GET /v1/tenants/{tenant}/timeline": Row(OWN),
+    "POST /v1/tenants/{tenant}/suspend": Row((401, 404, 403, 403, 403, 200), {"reason": "unpaid"}),
+    "POST /v1/tenants/{tenant}/resume": Row((401, 404, 403, 403, 403, 200), {"reason": "paid"}),
+    "POST /v1/tenants/{gone}/offboard": Row((401, 404, 404, 404, 404, 202), {"reason": "left"}),
+    "GET /v1/tenants/{tenant}/network": Row(OWN),
+    "POST /v1/tenants/{tenant}/network": Row((401, 404, 403, 403, 403, 201), {"vlans": 1}),
     "GET /v1/tenants/{tenant}/balance": Row(OWN),
     "POST /v1/tenants/{tenant}/credits": Row(
         (401, 404, 403, 403, 403, 201),
         {"amount_micros": 10**9, "currency": "USD", "reason": "paid"},
     ),
+    "GET /v1/onboardings": Row(PLATFORM_LIST),
+    # What it would do goes on after its answer, so the platform asks for what there is not.
+    "POST /v1/onboardings": Row(
+        (401, 403, 403, 403, 403, 422),
+        {"tenant": "newcomer", "admin": {"email": "a@b.example"}, "template": "nothing"},
+    ),
+    "GET /v1/onboardings/{onboarding}": Row(PLATFORM_THING),
+    "GET /v1/onboardings/{onboarding}/timeline": Row(PLATFORM_THING),
+    "GET /v1/templates": Row(PLATFORM_LIST),
+    "GET /v1/templates/{template}": Row(PLATFORM_THING),
+    "PUT /v1/templates/{template}": Row(PLATFORM_LIST, {"strategy": "spread"}),
+    "GET /v1/pools": Row(PLATFORM_LIST),
+    "POST /v1/pools": Row(
+        (401, 403, 403, 403, 403, 201), {"name": "new", "kind": "vni", "first": 1, "last": 9}
+    ),
+    "GET /v1/pools/{pool}": Row(PLATFORM_THING),
     "GET /v1/organizations": Row(LIST),
     "POST /v1/organizations": Row(
         (401, 404, 403, 403, 201, 201), {"name": "new-{role}", "tenant": "{tenant}"}
@@ -198,9 +220,24 @@ async def stage(
             "allocation": lease["id"],
             "organization": (await tenant.viewer.get("/v1/organizations/default")).json["id"],
             **await realm_stage.things(central, tenant, "acme"),
+            **await _coming_and_going(central),
         }  # fmt: skip
         yield Stage(central, tenant, await central.tenant("stranger"), ids)
     server.drop_database("roles")
+
+
+async def _coming_and_going(central: Central) -> dict[str, str]:
+    """Pools, a template, a tenant that came and went."""
+    platform = central.platform
+    for kind in ("vrf", "vlan"):
+        await platform.made("/v1/pools", name=f"{kind}s", kind=kind, first=1, last=99)
+    await platform.put("/v1/templates/small")
+    file = {"tenant": "guest", "admin": {"email": "a@b.example"}}
+    begun = await platform.made("/v1/onboardings", **file)
+    await central.until(begun["id"], "onboarding.done")
+    gone = (await platform.post("/v1/tenants/guest/offboard", reason="left")).json["id"]
+    await central.until(gone, "tenant.offboarded")
+    return {"onboarding": begun["id"], "template": "small", "pool": "vlans", "gone": gone}
 
 
 def operations() -> set[str]:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 APP = "penstock_central_app"
 PLATFORM_ONLY = (
     "feed_entries", "feed_heads", "feed_cursors", "feed_rejections", "audit_head", "sites",
-    "site_tokens", "nodes", "schema_migrations",
+    "site_tokens", "nodes", "schema_migrations", "pools", "templates",
 )  # fmt: skip
 # Functions that run with more rights than their caller has. Each was argued for in its comment.
 DEFINERS = {"central": {"append_outgoing", "count_gpus_held"}, "site": {"append_outgoing"}}
@@ -60,6 +60,11 @@ async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = 
         f"/v1/tenants/{tenant.id}/credits", amount_micros=10**9, currency="USD", reason="paid"
     )
     await tenant.admin.put("/v1/quotas", project="main", gpus_max=8)
+    for kind in ("vrf", "vlan"):
+        await central.platform.post("/v1/pools", name=kind, kind=kind, first=1, last=9)
+    await central.platform.made(f"/v1/tenants/{tenant.id}/network", vlans=1)
+    file = {"tenant": realm, "admin": {"email": "first@acme.example"}}
+    await central.platform.made("/v1/onboardings", **file)
     made = await tenant.member.post_once(
         "k", "/v1/allocations", project="main", sku="h100.slice", gpus=1
     )
@@ -122,6 +127,16 @@ FORBIDDEN: dict[str, str] = {
     "write a credit": "INSERT INTO credits VALUES ('c', current_tenant(), 1, 'USD', '', '', now())",
     "take a debit back": "UPDATE debits SET debited_micros = 0",
     "make its usage unpaid": "UPDATE usage_segments SET debited_micros = NULL",
+    "return a network": "UPDATE assignments SET returned_at = now()",
+    "take a VLAN": "INSERT INTO assignments (id, tenant_id, pool_id, kind, number, assigned_at) "
+    "SELECT 'x', current_tenant(), pool_id, kind, 9, now() FROM assignments WHERE kind = 'vlan'",
+    "drop a network": "DELETE FROM assignments",
+    "become active": "UPDATE tenants SET status = 'active'",
+    "leave without a trace": "DELETE FROM tenants",
+    "finish its onboarding": "UPDATE onboardings SET status = 'done'",
+    "drop a project": "DELETE FROM projects",
+    "drop an organization": "DELETE FROM organizations",
+    "drop its realm": "DELETE FROM realms",
     "move a project": "UPDATE projects SET organization_id = 'org_x'",
     "count as it likes": "CREATE TEMP TABLE mine (LIKE allocations); CREATE TRIGGER t AFTER INSERT "
     "ON mine REFERENCING NEW TABLE AS after_rows FOR EACH STATEMENT "

@@ -336,8 +336,8 @@ CHANGES: dict[tuple[str, ...], tuple[str, str, dict[str, object]]] = {
     ("site", "tag", "s", "eu"): ("PATCH", "/v1/sites/s", {"tags": ["eu"]}),
     ("tenant", "placement", "set", "t", "--sites", "a", "b", "--price-max", "1"): (
         "PUT", "/v1/tenants/t/placement",
-        {"sites": ["a", "b"], "families": None, "residency": [], "strategy": "pack",
-         "price_micros_max": 1_000_000},
+        {"sites": ["a", "b"], "families": None, "skus": None, "images": None, "residency": [],
+         "strategy": "pack", "price_micros_max": 1_000_000},
     ),
 }  # fmt: skip
 
@@ -356,6 +356,17 @@ EVERY_CALL = (
     ("tenant", "ls"),
     ("tenant", "create", "it's"),
     ("tenant", "key", "create", "tenant_1", "--name", "ci"),
+    ("tenant", "suspend", "tenant_1", "--reason", "unpaid"),
+    ("tenant", "resume", "tenant_1", "--reason", "paid"),
+    ("tenant", "offboard", "tenant_1", "--reason", "left"),
+    ("tenant", "onboarding", "onboarding_1"),
+    ("tenant", "network", "show", "tenant_1"),
+    ("tenant", "network", "expand", "tenant_1", "--vlans", "2", "--ipv4", "24", "26"),
+    ("pool", "ls"),
+    ("pool", "show", "vlans"),
+    ("pool", "create", "vlans", "--kind", "vlan", "--range", "100-199"),
+    ("template", "ls"),
+    ("template", "show", "small"),
     ("tenant", "placement", "show", "tenant_1"),
     ("tenant", "placement", "set", "tenant_1", "--sites", "site_1"),
     ("project", "show", "project_1"),

@@ -21,6 +21,8 @@ from penstock_client.resources.audit import Audit
 from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
+from penstock_client.resources.networks import Pools
+from penstock_client.resources.onboardings import Onboardings, Templates
 from penstock_client.resources.people import Keys, Sessions, Users
 from penstock_client.resources.quotas import Quotas
 from penstock_client.resources.room import Availabilities, Defragmentation
@@ -34,6 +36,9 @@ class Client:
     ) -> None:
         self.transport = transport or connect(api, token)
         self.tenants = Tenants(self.transport)
+        self.onboardings = Onboardings(self.transport)
+        self.templates = Templates(self.transport)
+        self.pools = Pools(self.transport)
         self.organizations = Organizations(self.transport)
         self.projects = Projects(self.transport)
         self.quotas = Quotas(self.transport)

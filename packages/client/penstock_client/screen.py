@@ -18,7 +18,7 @@ PIPE_WIDTH: Final = 2_000  # a file has no width; nothing in it may be cut or wr
 STYLES: Final = {
     **dict.fromkeys(("active", "approved", "connected", "fully_available", "done"), "green"),
     **dict.fromkeys(
-        ("queued", "placed", "releasing", "cleaning", "proposed", "draining"), "yellow"
+        ("queued", "placed", "releasing", "cleaning", "proposed", "draining", "suspended"), "yellow"
     ),
     **dict.fromkeys(("failed", "cleanup_blocked", "expired", "unavailable", "undone"), "red"),
     **dict.fromkeys(("released", words.NONE), "dim"),

@@ -8,6 +8,7 @@ Role = Literal["admin", "member", "viewer"]
 Scope = Literal["read", "use", "administer"]
 Shape = Literal["baremetal", "gpu_slice"]
 Strategy = Literal["pack", "spread"]
+PoolKind = Literal["vrf", "vlan", "vni", "pkey", "ipv4", "ipv6"]
 
 
 class Page(TypedDict, Generic[T]):
@@ -19,6 +20,8 @@ class Tenant(TypedDict):
     id: str
     name: str
     status: str
+    status_reason: str
+    status_at: str
     created_at: str
 
 
@@ -29,9 +32,82 @@ class Placement(TypedDict):
     revision: int  # counts its changes
     sites: list[str] | None
     families: list[str] | None
+    skus: list[str] | None
+    images: list[str] | None
     residency: list[str]
     strategy: Strategy
     price_micros_max: int | None
+
+
+class Limit(TypedDict):
+    """At most so many GPUs at once; `family` is None for all together."""
+
+    family: str | None
+    gpus_max: int
+
+
+class Template(TypedDict):
+    """What a tenant is given unless its file says otherwise. With a site, a source's own."""
+
+    id: str
+    name: str
+    revision: int
+    site: str | None
+    sites: list[str] | None
+    skus: list[str] | None
+    images: list[str] | None
+    families: list[str] | None
+    residency: list[str]
+    strategy: Strategy
+    price_micros_max: int | None
+    quotas: list[Limit]
+
+
+class OnboardingStep(TypedDict):
+    name: str
+    status: str
+    detail: str
+    changed: bool
+    at: str | None
+
+
+class Onboarding(TypedDict):
+    """Its steps are in order; `tenant` is None until the first one is done."""
+
+    id: str
+    name: str
+    tenant: str | None
+    admin: str
+    status: str
+    reason: str
+    steps: list[OnboardingStep]
+    created_by: str
+    created_at: str
+    finished_at: str | None
+
+
+class Pool(TypedDict):
+    """`left` says what can still be taken; `free` is None for prefixes."""
+
+    id: str
+    name: str
+    kind: PoolKind
+    site: str | None
+    bounds: str
+    assigned: int
+    free: int | None
+    left: str
+    created_at: str
+
+
+class Assignment(TypedDict):
+    """Something of a pool that a tenant has; `site` is None where it holds everywhere."""
+
+    id: str
+    kind: PoolKind
+    value: str
+    site: str | None
+    assigned_at: str
 
 
 class Key(TypedDict):

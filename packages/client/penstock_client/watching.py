@@ -1,15 +1,18 @@
-"""Following an allocation to where it was meant to go, step by step."""
+"""Following something to where it was meant to go, step by step."""
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TextIO
+from typing import Final, Protocol, TextIO, TypeVar
 
 from penstock_client import screen, words
-from penstock_client.api import Client
-from penstock_client.views import Allocation, Event
+from penstock_client.resources.events import Events
+from penstock_client.views import Event, Page
+
+T = TypeVar("T", bound=Mapping[str, object])
+Seen = TypeVar("Seen", bound=Mapping[str, object], covariant=True)
 
 
 @dataclass(frozen=True)
@@ -33,25 +36,59 @@ RELEASE: Final = Journey(
 )
 
 
-def follow(client: Client, id: str, journey: Journey, tell: Callable[[Event], None]) -> Allocation:
-    """What became of the allocation. Told by events: nothing is asked on a timer.
+ONBOARDING: Final = Journey("onboarding.created", "done", frozenset({"done", "undone"}))
+OFFBOARDING: Final = Journey("tenant.offboarding", "offboarded", frozenset({"offboarded"}))
+
+
+class Noun(Protocol[Seen]):
+    """Something that has a status and a past."""
+
+    def get(self, id: str) -> Seen: ...
+
+    def timeline(self, id: str) -> Page[Event]: ...
+
+
+def follow(
+    events: Events,
+    noun: Noun[T],
+    id: str,
+    journey: Journey,
+    tell: Callable[[Event], None],
+    *,
+    tenant: bool = False,
+) -> T:
+    """What became of it. Told by events: nothing is asked on a timer.
 
     The timeline is read first and the stream resumes after its last event, so what
-    happens between the two is neither missed nor told twice.
+    happens between the two is neither missed nor told twice. `tenant` says that it is one:
+    what happens to its allocations is told too.
     """
-    past = client.allocations.timeline(id)["items"]
-    for event in since(past, journey.begins):
+    past = noun.timeline(id)["items"]
+    begun = since(past, journey.begins)
+    for event in begun:
         tell(event)
-    allocation = client.allocations.get(id)
-    if allocation["status"] in journey.ends:
-        return allocation
-    seen = str(past[-1]["sequence"]) if past else "0"
-    for event in client.events.watch(subject=id, after=seen):
+    seen = place(begun[0] if tenant else past[-1]) if past else 0
+    told = place(past[-1]) if past else 0
+    thing = noun.get(id)
+    stream = events.watch(subject=None if tenant else id, after=str(seen))
+    while thing["status"] not in journey.ends:
+        event = next(stream)
+        if place(event) <= told and event["subject"] == id:
+            continue  # the timeline had it
+        if tenant and event["tenantid"] != id:
+            continue
         tell(event)
-        allocation = client.allocations.get(id)
-        if allocation["status"] in journey.ends:
-            break
-    return allocation
+        told = max(told, place(event))
+        if event["subject"] == id:
+            thing = noun.get(id)
+    for event in noun.timeline(id)["items"]:  # it may have ended before its last event was told
+        if place(event) > told:
+            tell(event)
+    return thing
+
+
+def place(event: Event) -> int:
+    return int(event["sequence"])
 
 
 def since(past: list[Event], begins: str) -> list[Event]:

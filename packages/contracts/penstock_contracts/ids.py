@@ -83,6 +83,22 @@ class CreditId(Id):
     prefix = "credit"
 
 
+class PoolId(Id):
+    prefix = "pool"
+
+
+class AssignmentId(Id):
+    prefix = "assignment"
+
+
+class TemplateId(Id):
+    prefix = "template"
+
+
+class OnboardingId(Id):
+    prefix = "onboarding"
+
+
 class TokenId(Id):
     prefix = "token"
 

@@ -196,7 +196,9 @@ def finish(run: Session, options: Options, begun: Allocation, journey: Journey |
     screen.line(f"{begun['id']}: {begun['gpus']} GPUs of {begun['sku']}", stream)
     try:
         with watching.teller(stream) as tell:
-            ended = watching.follow(run.client, begun["id"], journey, tell)
+            ended = watching.follow(
+                run.client.events, run.client.allocations, begun["id"], journey, tell
+            )
     except KeyboardInterrupt:
         screen.note(f"it goes on without you: `penstock allocation show {begun['id']}`")
         raise

@@ -1,24 +1,31 @@
-"""`penstock tenant`: who may use the platform, their keys and their prepaid money."""
+"""`penstock tenant`: who may use the platform, their keys, networks and prepaid money."""
 
 from typing import Final
 
 from cyclopts import App
 
 from penstock_client import amounts, answers, screen, session
+from penstock_client.commands import networks, tenancy
 from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import aged, column
 from penstock_client.views import Role, Strategy
 
-app = App(name="tenant", help="Tenants: who uses the platform, their keys and their money.")
+app = App(
+    name="tenant",
+    help="Tenants: who uses the platform, how they come and go, their keys and their money.",
+)
 key = App(name="key", help="A tenant's API keys.")
 app.command(key)
 placement = App(name="placement", help="Where a tenant's leases may go.")
 app.command(placement)
+app.command(networks.app)
+tenancy.add_to(app)
 
 COLUMNS: Final = (
     column("ID", "id"),
     column("NAME", "name"),
     column("STATUS", "status"),
+    column("REASON", "status_reason"),
     aged("CREATED", "created_at"),
 )
 
@@ -28,19 +35,24 @@ def ls(*, options: Options = UNSET) -> None:
     """List tenants."""
     with session.start(options) as run:
         page = run.client.tenants.list()
-    answers.listing(options, page, COLUMNS, empty="no tenants yet: `penstock tenant create NAME`")
+    answers.listing(
+        options,
+        page,
+        COLUMNS,
+        empty="no tenants yet: `penstock tenant onboard`, or `penstock tenant create NAME`",
+    )
 
 
 @app.command
 def show(id: str, /, *, options: Options = UNSET) -> None:
-    """Show one tenant."""
+    """Show one tenant, by id or name."""
     with session.start(options) as run:
         answers.thing(options, run.client.tenants.get(id))
 
 
 @app.command
 def create(name: str, /, *, options: Options = UNSET) -> None:
-    """Create a tenant. `penstock quota set` limits what it may hold."""
+    """Create a bare tenant. `penstock tenant onboard` makes one with all it needs."""
     with session.start(options) as run:
         made = run.client.tenants.create(name)
     answers.thing(options, made, next=f"penstock tenant key create {made['id']} --name first")
@@ -92,6 +104,8 @@ def set_placement(
     *,
     sites: Several = (),
     families: Several = (),
+    skus: Several = (),
+    images: Several = (),
     residency: Several = (),
     strategy: Strategy = "pack",
     price_max: str | None = None,
@@ -105,6 +119,10 @@ def set_placement(
         Only at these sites; one alone binds the tenant to it.
     families
         Only GPUs of these families.
+    skus
+        Only these SKUs, by name.
+    images
+        Only these images, by name.
     residency
         Only on nodes that have all of these tags.
     strategy
@@ -118,6 +136,8 @@ def set_placement(
             tenant,
             sites=sites or None,
             families=families or None,
+            skus=skus or None,
+            images=images or None,
             residency=residency,
             strategy=strategy,
             price_micros_max=ceiling,

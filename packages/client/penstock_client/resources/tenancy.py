@@ -7,8 +7,10 @@ from penstock_client import requests
 from penstock_client.requests import Body, Transport
 from penstock_client.resources import pages, single
 from penstock_client.views import (
+    Assignment,
     Balance,
     Credit,
+    Event,
     Key,
     Organization,
     Page,
@@ -43,6 +45,8 @@ class Tenants:
         *,
         sites: Sequence[str] | None = None,
         families: Sequence[str] | None = None,
+        skus: Sequence[str] | None = None,
+        images: Sequence[str] | None = None,
         residency: Sequence[str] = (),
         strategy: Strategy = "pack",
         price_micros_max: int | None = None,
@@ -51,12 +55,54 @@ class Tenants:
         body: Body = {
             "sites": None if sites is None else list(sites),
             "families": None if families is None else list(families),
+            "skus": None if skus is None else list(skus),
+            "images": None if images is None else list(images),
             "residency": list(residency),
             "strategy": strategy,
             "price_micros_max": price_micros_max,
         }
         request = requests.put(body, "tenants", id, "placement")
         return single.fetch(self.transport, request, Placement)
+
+    def timeline(self, id: str) -> Page[Event]:
+        """The last that happened to it, in order."""
+        return pages.collect(self.transport, requests.get("tenants", id, "timeline"), Event)
+
+    def suspend(self, id: str, *, reason: str) -> Tenant:
+        """No new leases; what runs goes on."""
+        request = requests.post("tenants", id, "suspend", reason=reason)
+        return single.fetch(self.transport, request, Tenant)
+
+    def resume(self, id: str, *, reason: str) -> Tenant:
+        request = requests.post("tenants", id, "resume", reason=reason)
+        return single.fetch(self.transport, request, Tenant)
+
+    def offboard(self, id: str, *, reason: str) -> Tenant:
+        """Release all it has. It is gone once every cleanup is proven."""
+        request = requests.post("tenants", id, "offboard", reason=reason)
+        return single.fetch(self.transport, request, Tenant)
+
+    def network(self, id: str) -> Page[Assignment]:
+        """What it has of the pools."""
+        return pages.collect(self.transport, requests.get("tenants", id, "network"), Assignment)
+
+    def expand_network(
+        self,
+        id: str,
+        *,
+        site: str | None = None,
+        vlans: int = 0,
+        vni: bool = False,
+        pkey: bool = False,
+        ipv4: Sequence[int] = (),
+        ipv6: Sequence[int] = (),
+    ) -> Page[Assignment]:
+        """Give it more; the answer is what is new. Prefixes are asked for by their lengths."""
+        request = requests.post(
+            "tenants", id, "network", site=site, vlans=vlans, vni=vni, pkey=pkey,
+            ipv4=[*ipv4], ipv6=[*ipv6],
+        )  # fmt: skip
+        return pages.fetch(self.transport, request, Assignment, None)
 
     def create_key(self, id: str, *, name: str, role: Role) -> Key:
         """The answer holds the token; it is not shown again."""

@@ -21,13 +21,19 @@ from penstock.central.balances import api as balances
 from penstock.central.defragmentation import api as defragmentation
 from penstock.central.defragmentation.planner import Planner
 from penstock.central.link import SiteLinks
+from penstock.central.networks import api as networks
 from penstock.central.nodes import api as nodes
+from penstock.central.offboardings import api as offboardings
+from penstock.central.offboardings import reconciler as leaving
+from penstock.central.onboardings import api as onboardings
+from penstock.central.onboardings import reconciler as coming
 from penstock.central.organizations import api as organizations
 from penstock.central.placement import nudges
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.placement.reading import Reading
 from penstock.central.policies import api as policies
+from penstock.central.pools import api as pools
 from penstock.central.projects import api as projects
 from penstock.central.quotas import api as quotas
 from penstock.central.realms import routers as realm_routers
@@ -41,6 +47,7 @@ from penstock.central.sites import service as site_service
 from penstock.central.sites.service import Trust
 from penstock.central.skus import api as skus
 from penstock.central.slots import api as slots
+from penstock.central.templates import api as templates
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
 from penstock.kernel import authority, db, migrations, ops, process, sealing, web
@@ -56,7 +63,8 @@ ROUTERS = (  # tried in this order: the busiest first
     allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
     projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
     slots.router, usage.router, availability.router, defragmentation.router,
-    audit.router, doors.router, standing.router, key_api.router, *realm_routers.ROUTERS,
+    audit.router, pools.router, networks.router, templates.router, onboardings.router,
+    offboardings.router, doors.router, standing.router, key_api.router, *realm_routers.ROUTERS,
 )  # fmt: skip
 DOORS = Doors(
     always=frozenset({"/healthz", "/readyz"}), streams=frozenset({"/v1/events", "/v1/ws"})
@@ -122,6 +130,8 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(exporter.keep(wakeups, settings.database_url))
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
         group.create_task(nudges.run(database, wakeups, queue.decide))
+        group.create_task(coming.run(database, wakeups))
+        group.create_task(leaving.run(database, wakeups))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

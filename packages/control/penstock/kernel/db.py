@@ -73,6 +73,17 @@ class Tx:
         locked_at: datetime = await self.fetchval(LOCK, key)
         self.now = self.clock() if self.clock else locked_at
 
+    @asynccontextmanager
+    async def savepoint(self) -> AsyncGenerator[None, None]:
+        """What is done within, and what it appends, happens as a whole or not at all."""
+        mark = self.outgoing.mark()
+        try:
+            async with self.connection.transaction():
+                yield
+        except BaseException:
+            self.outgoing.rewind(mark)
+            raise
+
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         return await self.connection.fetch(sql, *args)
 

@@ -66,6 +66,19 @@ async def read(
     return [Event(**dict(row)) for row in rows]
 
 
+async def latest(tx: Tx, subject: str, limit: int) -> list[Event]:
+    """The last that happened to the subject, in order."""
+    rows = await tx.fetch(
+        """
+        SELECT seq, id, type, subject, tenant_id, data, correlation_id, at FROM events
+        WHERE subject = $1 ORDER BY seq DESC LIMIT $2
+        """,
+        subject,
+        limit,
+    )
+    return [Event(**dict(row)) for row in reversed(rows)]
+
+
 async def head(tx: Tx) -> int:
     seq: int | None = await tx.fetchval("SELECT max(seq) FROM events")
     return seq or 0

@@ -129,12 +129,10 @@ class Inbox:
         return seq
 
     async def _apply_one(self, tx: Tx, entry: Entry) -> None:
-        mark = tx.outgoing.mark()
         try:
-            async with tx.connection.transaction():
+            async with tx.savepoint():
                 await self._handle(tx, entry.body)
         except REFUSALS as refusal:
-            tx.outgoing.rewind(mark)
             REJECTED.labels(self._source.partition(":")[0]).inc()
             logger.warning("entry rejected", source=self._source, seq=entry.seq, why=str(refusal))
             await tx.execute(

@@ -29,6 +29,11 @@ Tag = Annotated[
 Tags = Annotated[list[Tag], Field(max_length=TAGS_MAX), AfterValidator(_each_once)]
 # A list of which something must be one.
 Names = Annotated[list[Name], Field(min_length=1, max_length=64), AfterValidator(_each_once)]
+# What people call images: `ubuntu:24.04`, `registry.example/team/train@v2`.
+Image = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.:/@_-]{0,126}[a-z0-9])?$", max_length=128)
+]
+Images = Annotated[list[Image], Field(min_length=1, max_length=64), AfterValidator(_each_once)]
 References = Annotated[
     list[Reference], Field(min_length=1, max_length=64), AfterValidator(_each_once)
 ]

@@ -4,7 +4,7 @@
 # pyright: reportUnknownMemberType=false
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -25,11 +25,13 @@ class PoliciesInvalid(Exception):
 
 @dataclass(frozen=True)
 class Resource:
-    """What is acted on. No id: the collection. No tenant: the platform's own."""
+    """What is acted on. No id: the collection. No tenant: the platform's own. The status is
+    its tenant's, where that matters."""
 
     noun: str
     id: str | None = None
     tenant_id: TenantId | None = None
+    status: str = ""
 
 
 class Policies:
@@ -41,11 +43,11 @@ class Policies:
         # The schema says which actions belong to which group.
         self._actions = cedarpy.Entities.from_json_str("[]", cedarpy.Schema.from_str(schema))
 
-        self._answers: dict[tuple[Actor, str, str, str], bool] = {}
+        self._answers: dict[tuple[Actor, str, str, str, str], bool] = {}
 
     def permit(self, actor: Actor, action: str, resource: Resource) -> bool:
         """The same question has the same answer as long as the policies are the same."""
-        question = (actor, action, resource.noun, resource.tenant_id or "")
+        question = (actor, action, resource.noun, resource.tenant_id or "", resource.status)
         answer = self._answers.get(question)
         if answer is None:
             if len(self._answers) >= REMEMBERED_MAX:
@@ -67,7 +69,11 @@ class Policies:
             },
             {
                 "uid": {"type": "Penstock::Thing", "id": resource.noun},
-                "attrs": {"noun": resource.noun, "tenant": resource.tenant_id or ""},
+                "attrs": {
+                    "noun": resource.noun,
+                    "tenant": resource.tenant_id or "",
+                    "status": resource.status,
+                },
                 "parents": [],
             },
         ]
@@ -97,6 +103,15 @@ def authorize(actor: Actor, action: str, resource: Resource) -> None:
         return
     if resource.id is not None and not POLICIES.permit(actor, f"{resource.noun}.view", resource):
         raise NotFound(resource.noun, resource.id)
+    if resource.status and POLICIES.permit(actor, action, replace(resource, status="")):
+        raise Forbidden(
+            f"tenant {resource.tenant_id} is {resource.status}; {action} must wait until it is "
+            "active",
+            code=f"tenant_{resource.status}",
+            suggestion="`penstock tenant show` says why; the platform's operators can resume it"
+            if resource.status == "suspended"
+            else None,
+        )
     if actor.scopes is not None:
         scopes = " ".join(sorted(actor.scopes)) or "none"
         raise Forbidden(

@@ -9,6 +9,7 @@ from penstock.central.access import keys, store
 from penstock.central.access.authorization import OVERSEERS, Resource, authorize
 from penstock.central.access.keys import NewKey
 from penstock.central.access.store import Key
+from penstock.central.tenants import service as tenants
 from penstock.kernel import audit
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -25,6 +26,8 @@ async def create(
     """A key for oneself: no more than one may do, no more than one's own token may."""
     if actor.kind != "user" or actor.tenant_id is None:
         raise Forbidden("a personal key belongs to a user; sign in with `penstock login` first")
+    status = await tenants.status(tx, actor.tenant_id)
+    authorize(actor, "key.create_own", Resource("key", None, actor.tenant_id, status))
     widest = max((ORDER.index(scope) for scope in actor.scopes or ()), default=-1)
     if any(ORDER.index(scope) > widest for scope in scopes):
         raise Forbidden("a key cannot do more than the token with which it is made")

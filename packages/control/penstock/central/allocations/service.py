@@ -9,6 +9,7 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
 from penstock.kernel.events import Event
+from penstock_contracts.ids import AllocationId, TenantId
 
 
 def resource(allocation: Allocation) -> Resource:
@@ -45,3 +46,13 @@ async def receipt(tx: Tx, actor: Actor, id: str) -> dict[str, object]:
     if found is None:
         raise NotFound("allocation", id)
     return found
+
+
+async def first_active_of(tx: Tx, tenant_id: TenantId) -> AllocationId | None:
+    """Of a tenant that leaves: one that is to be released still."""
+    return await store.first_active_of(tx, tenant_id)
+
+
+async def held_by(tx: Tx, tenant_id: TenantId) -> int:
+    """How many of its leases are not proven clean."""
+    return await store.held_by(tx, tenant_id)

@@ -171,6 +171,30 @@ async def insert(tx: Tx, new: Sequence[Allocation]) -> None:
     )  # fmt: skip
 
 
+async def first_active_of(tx: Tx, tenant_id: TenantId) -> AllocationId | None:
+    """One that is to be released still, be it placed or waiting."""
+    id: str | None = await tx.fetchval(
+        """
+        SELECT id FROM allocations
+        WHERE tenant_id = $1 AND freed_at IS NULL AND desired = 'active' ORDER BY id LIMIT 1
+        """,
+        tenant_id,
+    )
+    return AllocationId(id) if id else None
+
+
+async def held_by(tx: Tx, tenant_id: TenantId) -> int:
+    """How many leases hold slots whose cleanup is not proven."""
+    count: int = await tx.fetchval(
+        """
+        SELECT count(*) FROM allocations
+        WHERE tenant_id = $1 AND freed_at IS NULL AND placed_at IS NOT NULL
+        """,
+        tenant_id,
+    )
+    return count
+
+
 async def running_slices(
     tx: Tx, families: Sequence[str], site_ids: Sequence[str]
 ) -> list[asyncpg.Record]:

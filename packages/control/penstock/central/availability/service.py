@@ -7,6 +7,7 @@ from penstock.central.availability.model import Counts, Size, Stock, Viewer
 from penstock.central.defragmentation.planner import Planner, Wanted
 from penstock.central.placement import reach
 from penstock.central.placement.reading import FleetReader
+from penstock.central.policies import service as policies
 from penstock.central.sites import service as sites
 from penstock.central.skus import service as catalog
 from penstock.central.skus.model import Sku
@@ -42,7 +43,8 @@ async def look(
     The transaction is the system's: what is free is nobody's own.
     """
     authorize(actor, "availability.view", Resource("availability", tenant_id=actor.tenant_id))
-    skus = [each for each in await catalog.every(tx, actor) if sku in (None, each.id, each.name)]
+    skus = await _within_reach(tx, actor)
+    skus = [each for each in skus if sku in (None, each.id, each.name)]
     if sku is not None and not skus:
         raise Invalid(
             f"sku: there is no SKU {sku!r}",
@@ -66,6 +68,15 @@ async def look(
     if site is not None and not site_ids:
         raise Invalid(f"site: there is no site {site!r}", code="unknown_site")
     return Look(viewer, skus, site_ids, names, counts)
+
+
+async def _within_reach(tx: Tx, actor: Actor) -> list[Sku]:
+    """The SKUs that the caller may lease; all of them for the platform."""
+    every, tenant = await catalog.every(tx, actor), actor.tenant_id
+    if tenant is None:
+        return every
+    policy = (await policies.find(tx, [tenant]))[tenant]
+    return [sku for sku in every if policy.allows(sku.name)]
 
 
 async def stock(seen: Look, planner: Planner) -> list[Stock]:

@@ -24,8 +24,9 @@ async def credit(
     tx: Tx, actor: Actor, tenant: str, *, amount_micros: int, currency: str, reason: str
 ) -> Credit:
     """Add money. The first credit makes the tenant prepaid: from then on its leases are gated."""
-    id = (await tenants.get(tx, actor, tenant)).id
-    authorize(actor, "balance.credit", Resource("tenant", id, id))
+    owner = await tenants.get(tx, actor, tenant)
+    authorize(actor, "balance.credit", tenants.resource(owner))
+    id = owner.id
     await fleet.lock(tx)  # so that no lease in another currency is placed meanwhile
     await _refuse_other_currency(tx, id, currency)
     added = Credit(CreditId.new(), id, amount_micros, currency, reason, actor.name, tx.now)

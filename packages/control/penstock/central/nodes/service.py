@@ -7,6 +7,7 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.nodes import store
 from penstock.central.nodes.model import Changes, Node
 from penstock.central.tenants import service as tenants
+from penstock.central.tenants.model import Status
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
@@ -43,7 +44,8 @@ async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:
     node = await store.get(tx, id)
     if not changes:
         return node
-    await _refuse_absent(tx, changes.get("reserved_for"))
+    if reserved_for := changes.get("reserved_for"):
+        changes = {**changes, "reserved_for": await _tenant(tx, reserved_for)}
     await store.change(tx, node.id, changes)
     await fleet.changed(tx, node.id)
     was = {name: getattr(node, FIELDS.get(name, name)) for name in changes}
@@ -52,13 +54,24 @@ async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:
     return await store.get(tx, id)
 
 
-async def _refuse_absent(tx: Tx, tenant: TenantId | None) -> None:
-    if tenant is None:
-        return
+async def unreserve(tx: Tx, actor: Actor, tenant_id: TenantId) -> None:
+    """Nothing is kept for a tenant that is gone. The caller holds the fleet's lock."""
+    ids = await store.unreserve(tx, tenant_id)
+    await fleet.changed(tx, *ids)
+    for id in ids:
+        before = {"reserved_for": tenant_id}
+        audit.record(tx, actor, "node.update", id, reserved_for=None, before=before)
+        events.emit(tx, "node.updated", id, reserved_for=None)
+
+
+async def _tenant(tx: Tx, reference: str) -> TenantId:
     try:
-        await tenants.get(tx, SYSTEM, tenant)
+        tenant = await tenants.get(tx, SYSTEM, reference)
     except NotFound as missing:
         raise Invalid(f"reserved_for: {missing.detail}", code="unknown_tenant") from None
+    if tenant.status is Status.OFFBOARDED:
+        raise Invalid(f"reserved_for: tenant {reference} is offboarded", code="unknown_tenant")
+    return tenant.id
 
 
 async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -> Node:

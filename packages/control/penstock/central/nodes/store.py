@@ -84,6 +84,13 @@ async def change(tx: Tx, id: NodeId, changes: Changes) -> None:
     await tx.execute(f"UPDATE nodes SET {columns} WHERE id = $1", id, *given.values())
 
 
+async def unreserve(tx: Tx, tenant_id: TenantId) -> list[NodeId]:
+    rows = await tx.fetch(
+        "UPDATE nodes SET reserved_for = NULL WHERE reserved_for = $1 RETURNING id", tenant_id
+    )
+    return [NodeId(row["id"]) for row in rows]
+
+
 async def set_draining(tx: Tx, id: NodeId, draining: bool, reason: str) -> None:
     await tx.execute(
         "UPDATE nodes SET draining = $2, drain_reason = $3 WHERE id = $1", id, draining, reason

@@ -18,3 +18,8 @@ async def found(tx: Tx, actor: Actor, tenant_id: TenantId, name: str) -> Organiz
     audit.record(tx, actor, "organization.create", organization.id, tenant_id=tenant_id, name=name)
     events.emit(tx, "organization.created", organization.id, tenant_id=tenant_id, name=name)
     return organization
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """All of a tenant that never came to be."""
+    await store.forget(tx, tenant_id)

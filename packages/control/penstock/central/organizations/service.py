@@ -11,12 +11,12 @@ from penstock_contracts.ids import TenantId
 
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Organization:
-    owner = tenant or actor.tenant_id
-    if owner is None:
+    reference = tenant or actor.tenant_id
+    if reference is None:
         raise Invalid("tenant: say which tenant the organization is for; you belong to none")
-    owner = (await tenants.get(tx, actor, owner)).id
-    authorize(actor, "organization.create", Resource("organization", None, owner))
-    return await founding.found(tx, actor, owner, name)
+    owner = await tenants.get(tx, actor, reference)
+    authorize(actor, "organization.create", Resource("organization", None, owner.id, owner.status))
+    return await founding.found(tx, actor, owner.id, name)
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
@@ -31,6 +31,12 @@ async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
         raise NotFound("organization", reference)
     authorize(actor, "organization.view", Resource("organization", mine[0].id, mine[0].tenant_id))
     return mine[0]
+
+
+async def named(tx: Tx, tenant_id: TenantId, name: str) -> Organization | None:
+    """For the system, which sees all."""
+    found = [o for o in await store.find(tx, name) if (o.tenant_id, o.name) == (tenant_id, name)]
+    return found[0] if found else None
 
 
 async def of_tenant(tx: Tx, tenant_id: TenantId, reference: str | None) -> Organization:

@@ -46,3 +46,7 @@ async def page(tx: Tx, after: str, limit: int) -> list[Organization]:
         f"SELECT {COLUMNS} FROM organizations WHERE id > $1 ORDER BY id LIMIT $2", after, limit
     )
     return [_organization(row) for row in rows]
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    await tx.execute("DELETE FROM organizations WHERE tenant_id = $1", tenant_id)

@@ -19,9 +19,11 @@ from penstock.central.sites import service as site_service
 from penstock.central.sites.model import Site
 from penstock.central.skus import service as sku_service
 from penstock.central.skus.model import Sku
+from penstock.central.tenants import service as tenants
+from penstock.central.tenants.model import Status
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Invalid, NotFound, Problem
+from penstock.kernel.errors import Forbidden, Invalid, NotFound, Problem
 from penstock.placement.model import Request
 from penstock_contracts.ids import AllocationId, SiteId, TenantId
 
@@ -60,6 +62,7 @@ class Known:
     skus: list[Sku]
     sites: dict[str, Site | Problem]
     policies: dict[TenantId, Policy]
+    statuses: dict[TenantId, Status]
     leases: dict[str, Allocation]
 
 
@@ -90,13 +93,15 @@ def _judge(tx: Tx, ask: Ask, known: Known) -> Want | Problem:
 
 async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
     found = await projects.find(tx, list({ask.project for ask in asks}))
+    owners = [project.tenant_id for project in found]
     apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
     leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []
     return Known(
         projects=found,
         skus=await sku_service.find(tx, list({ask.sku for ask in asks})),
         sites={name: await _site(tx, name) for name in {ask.site for ask in asks if ask.site}},
-        policies=await policies.find(tx, [project.tenant_id for project in found]),
+        policies=await policies.find(tx, owners),
+        statuses=await tenants.statuses(tx, owners),
         leases={lease.id: lease for lease in leases},
     )
 
@@ -110,7 +115,8 @@ async def _site(tx: Tx, reference: str) -> Site | Problem:
 
 def _want(ask: Ask, known: Known) -> Want:
     project = projects.pick(known.projects, ask.actor, ask.project)
-    about = Resource("project", project.id, project.tenant_id)
+    status = known.statuses[project.tenant_id]
+    about = Resource("project", project.id, project.tenant_id, status)
     authorize(ask.actor, "allocation.create", about)
     if ask.priority > PRIORITY_DEFAULT:
         authorize(ask.actor, "allocation.prioritize", about)
@@ -124,7 +130,17 @@ def _want(ask: Ask, known: Known) -> Want:
     site = known.sites.get(ask.site) if ask.site else None
     if isinstance(site, Problem):
         raise Invalid(f"site: {site.detail}", code="unknown_site")
+    _check_sku(sku, known.policies[project.tenant_id])
     return _laid_over(ask, project, sku, _count(ask, sku), site.id if site else None, known)
+
+
+def _check_sku(sku: Sku, policy: Policy) -> None:
+    if not policy.allows(sku.name):
+        raise Forbidden(
+            f"sku: your tenant may lease {', '.join(policy.skus or ())}, not {sku.name}",
+            code="sku_not_allowed",
+            suggestion="ask for one of those, or ask the platform to allow more",
+        )
 
 
 def _laid_over(
@@ -161,7 +177,11 @@ def _check_end(tx: Tx, ask: Ask) -> None:
 
 
 async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
-    """What those want that wait. They were permitted to when they asked; policy is today's."""
+    """What those want that wait. They were permitted to when they asked; policy is today's.
+
+    Left out, and so neither placed nor in anyone's way, is who may lease nothing new today: its
+    tenant is not active, or may not have that SKU any more.
+    """
     if not waiting:
         return []
     asks = [_asked(allocation) for allocation in waiting]
@@ -176,6 +196,8 @@ async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
             waited=a,
         )
         for ask, a in zip(asks, waiting, strict=True)
+        if known.statuses[a.tenant_id] is Status.ACTIVE
+        and known.policies[a.tenant_id].allows(a.sku_name)
     ]
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from penstock.central.policies import service
 from penstock.central.policies.model import Policy
-from penstock.kernel.names import Names, References, Tags
+from penstock.kernel.names import Images, Names, References, Tags
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 from penstock.placement.model import Strategy
 from penstock_contracts.ids import TenantId
@@ -22,6 +22,8 @@ class NewPolicy(Body):
 
     sites: References | None = None
     families: Names | None = None
+    skus: Names | None = None
+    images: Images | None = None
     residency: Tags = Field(default_factory=list[str])
     strategy: Literal["pack", "spread"] = "pack"
     price_micros_max: Ceiling | None = None
@@ -32,6 +34,8 @@ class PolicyView(View):
     revision: int
     sites: list[str] | None
     families: list[str] | None
+    skus: list[str] | None
+    images: list[str] | None
     residency: list[str]
     strategy: str
     price_micros_max: int | None
@@ -43,6 +47,8 @@ class PolicyView(View):
             revision=policy.revision,
             sites=None if policy.sites is None else list(policy.sites),
             families=None if policy.families is None else list(policy.families),
+            skus=None if policy.skus is None else list(policy.skus),
+            images=None if policy.images is None else list(policy.images),
             residency=list(policy.residency),
             strategy=policy.strategy,
             price_micros_max=policy.price_micros_max,
@@ -51,7 +57,7 @@ class PolicyView(View):
 
 @router.get("/{id}/placement")
 async def get_policy(id: str, actor: Caller, tx: Tx) -> PolicyView:
-    """Where the tenant's leases may go."""
+    """What the tenant may lease, and where that may go."""
     return PolicyView.of(await service.get(tx, actor, id))
 
 
@@ -61,6 +67,8 @@ async def set_policy(id: str, body: NewPolicy, actor: Caller, tx: Tx) -> PolicyV
     wanted = Policy(
         tenant_id=TenantId(id),
         families=None if body.families is None else tuple(body.families),
+        skus=None if body.skus is None else tuple(body.skus),
+        images=None if body.images is None else tuple(body.images),
         residency=tuple(body.residency),
         strategy=Strategy(body.strategy),
         price_micros_max=body.price_micros_max,

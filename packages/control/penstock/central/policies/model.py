@@ -1,4 +1,4 @@
-"""Where a tenant's leases may go. Policy is the tenant's, terms are one request's. Pure."""
+"""What a tenant may lease and where. Policy is the tenant's, terms are one request's. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,9 +17,14 @@ class Policy:
     revision: int = 0  # counts its changes; 0 if none was ever made
     sites: tuple[SiteId, ...] | None = None
     families: tuple[str, ...] | None = None
+    skus: tuple[str, ...] | None = None  # by name
+    images: tuple[str, ...] | None = None  # by name; nothing starts images yet
     residency: tuple[str, ...] = ()  # tags that a node must have, all of them
     strategy: Strategy = Strategy.PACK  # of requests that choose none
     price_micros_max: int | None = None  # what a node's source may ask per GPU and hour
+
+    def allows(self, sku: str) -> bool:
+        return self.skus is None or sku in self.skus
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.policies import store
 from penstock.central.policies.model import Policy
 from penstock.central.sites import service as site_service
+from penstock.central.skus import service as skus
 from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM, Actor
@@ -36,11 +37,12 @@ async def put(
 ) -> Policy:
     """Replace the policy, its sites given by id or name. Leases that run stay where they are."""
     owner = await tenants.get(tx, actor, tenant)
-    authorize(actor, "policy.set", Resource("tenant", owner.id, owner.id))
+    authorize(actor, "policy.set", tenants.resource(owner))
     # Placement reads policies under this lock: once this is answered, none follows the old one.
     await fleet.lock(tx)
     before = (await find(tx, [owner.id]))[owner.id]
-    allowed = None if sites is None else await _site_ids(tx, sites)
+    allowed = None if sites is None else await site_ids(tx, sites)
+    await refuse_unknown_skus(tx, wanted.skus)
     after = replace(wanted, tenant_id=owner.id, revision=before.revision, sites=allowed)
     if after == before:
         return before
@@ -56,7 +58,7 @@ def _said(policy: Policy) -> dict[str, Any]:  # what asdict says of any dataclas
     return {name: value for name, value in asdict(policy).items() if name != "tenant_id"}
 
 
-async def _site_ids(tx: Tx, references: Sequence[str]) -> tuple[SiteId, ...]:
+async def site_ids(tx: Tx, references: Sequence[str]) -> tuple[SiteId, ...]:
     found: set[SiteId] = set()
     for reference in references:
         try:
@@ -64,3 +66,19 @@ async def _site_ids(tx: Tx, references: Sequence[str]) -> tuple[SiteId, ...]:
         except NotFound as missing:
             raise Invalid(f"sites: {missing.detail}", code="unknown_site") from None
     return tuple(sorted(found))
+
+
+async def refuse_unknown_skus(tx: Tx, names: Sequence[str] | None) -> None:
+    known = {sku.name for sku in await skus.find(tx, list(names or ()))}
+    unknown = [name for name in names or () if name not in known]
+    if unknown:
+        raise Invalid(
+            f"skus: there is no SKU {unknown[0]!r}",
+            code="unknown_sku",
+            suggestion="`penstock sku ls` lists what can be leased",
+        )
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """Of a tenant that never came to be."""
+    await store.forget(tx, tenant_id)

@@ -10,7 +10,9 @@ from penstock.kernel.db import Tx
 from penstock.placement.model import Strategy
 from penstock_contracts.ids import SiteId, TenantId
 
-COLUMNS = "tenant_id, revision, sites, families, residency, strategy, price_micros_max"
+COLUMNS = (
+    "tenant_id, revision, sites, families, residency, strategy, price_micros_max, skus, images"
+)
 
 
 def _policy(row: asyncpg.Record) -> Policy:
@@ -22,6 +24,8 @@ def _policy(row: asyncpg.Record) -> Policy:
         residency=tuple(row["residency"]),
         strategy=Strategy(row["strategy"]),
         price_micros_max=row["price_micros_max"],
+        skus=None if row["skus"] is None else tuple(row["skus"]),
+        images=None if row["images"] is None else tuple(row["images"]),
     )
 
 
@@ -36,9 +40,10 @@ async def put(tx: Tx, actor: Actor, policy: Policy) -> None:
     await tx.execute(
         f"""
         INSERT INTO placement_policies ({COLUMNS}, changed_at, changed_by)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
         ON CONFLICT (tenant_id) DO UPDATE SET revision = $2, sites = $3, families = $4,
-            residency = $5, strategy = $6, price_micros_max = $7, changed_at = $8, changed_by = $9
+            residency = $5, strategy = $6, price_micros_max = $7, skus = $8, images = $9,
+            changed_at = $10, changed_by = $11
         """,
         policy.tenant_id,
         policy.revision,
@@ -47,6 +52,13 @@ async def put(tx: Tx, actor: Actor, policy: Policy) -> None:
         policy.residency,
         policy.strategy,
         policy.price_micros_max,
+        policy.skus,
+        policy.images,
         tx.now,
         actor.name,
     )
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """Of a tenant that never came to be."""
+    await tx.execute("DELETE FROM placement_policies WHERE tenant_id = $1", tenant_id)

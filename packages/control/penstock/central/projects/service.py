@@ -9,18 +9,19 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
-from penstock_contracts.ids import ProjectId
+from penstock_contracts.ids import ProjectId, TenantId
 
 
 async def create(
     tx: Tx, actor: Actor, *, name: str, tenant: str | None, organization: str | None = None
 ) -> Project:
     """A project of the tenant, in its organization `default` unless another is named."""
-    owner = tenant or actor.tenant_id
-    if owner is None:
+    reference = tenant or actor.tenant_id
+    if reference is None:
         raise Invalid("tenant: say which tenant the project is for; you belong to none")
-    owner = (await tenants.get(tx, actor, owner)).id
-    authorize(actor, "project.create", Resource("project", None, owner))
+    whole = await tenants.get(tx, actor, reference)
+    owner = whole.id
+    authorize(actor, "project.create", Resource("project", None, owner, whole.status))
     within = await organizations.of_tenant(tx, owner, organization)
     project = Project(ProjectId.new(), owner, within.id, name, tx.now)
     await store.add(tx, project)
@@ -43,6 +44,12 @@ async def find(tx: Tx, references: list[str]) -> list[Project]:
     return await store.find(tx, references)
 
 
+async def named(tx: Tx, tenant_id: TenantId, name: str) -> Project | None:
+    """For the system, which sees all."""
+    found = [p for p in await find(tx, [name]) if (p.tenant_id, p.name) == (tenant_id, name)]
+    return found[0] if found else None
+
+
 def pick(found: list[Project], actor: Actor, reference: str) -> Project:
     """The one project that the actor means by an id or a name."""
     named = [p for p in found if reference in (p.id, p.name)]
@@ -58,3 +65,8 @@ def pick(found: list[Project], actor: Actor, reference: str) -> Project:
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Project]:
     authorize(actor, "project.view", Resource("project", None, actor.tenant_id))
     return await store.page(tx, after, limit)
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """All of a tenant that never came to be."""
+    await store.forget(tx, tenant_id)

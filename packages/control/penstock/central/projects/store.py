@@ -49,3 +49,7 @@ async def page(tx: Tx, after: str, limit: int) -> list[Project]:
         f"SELECT {COLUMNS} FROM projects WHERE id > $1 ORDER BY id LIMIT $2", after, limit
     )
     return [_project(row) for row in rows]
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    await tx.execute("DELETE FROM projects WHERE tenant_id = $1", tenant_id)

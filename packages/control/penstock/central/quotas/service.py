@@ -13,6 +13,7 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.quotas import rules, store
 from penstock.central.quotas.model import TOTAL, Level, Limit, Line, Scope
 from penstock.central.skus import service as skus
+from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events, wakeups
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -31,8 +32,8 @@ async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
 
 async def set_limit(tx: Tx, actor: Actor, scope: Scope, family: str, gpus_max: int) -> Line:
     """Limit a family, or (TOTAL) all together."""
-    _authorize_change(actor, scope)
-    await _refuse_unknown(tx, family)
+    await _authorize_change(tx, actor, scope)
+    await refuse_unknown(tx, family)
     await fleet.lock(tx)
     before = await _line(tx, scope, family)
     others = await store.limits(tx, scope.tenant_id, family)
@@ -47,7 +48,7 @@ async def set_limit(tx: Tx, actor: Actor, scope: Scope, family: str, gpus_max: i
 
 async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
     """Afterwards there is no such limit; also if there was none."""
-    _authorize_change(actor, scope)
+    await _authorize_change(tx, actor, scope)
     await fleet.lock(tx)
     before = await _line(tx, scope, family)
     if await store.remove(tx, scope, family):
@@ -55,10 +56,11 @@ async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
     return replace(before, gpus_max=None)
 
 
-def _authorize_change(actor: Actor, scope: Scope) -> None:
+async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
     """A tenant divides among its parts what the platform granted it."""
     action = "quota.grant" if scope.level is Level.TENANT else "quota.set"
-    authorize(actor, action, resource(scope))
+    status = (await tenants.statuses(tx, [scope.tenant_id])).get(scope.tenant_id, "")
+    authorize(actor, action, replace(resource(scope), status=status))
 
 
 async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:
@@ -66,7 +68,7 @@ async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:
     return await store.held(tx, sorted(set(tenants)))
 
 
-async def _refuse_unknown(tx: Tx, family: str) -> None:
+async def refuse_unknown(tx: Tx, family: str) -> None:
     if family != TOTAL and family not in await skus.families(tx):
         raise Invalid(
             f"family: no SKU has the GPU family {family!r}",
@@ -97,3 +99,8 @@ def _tell(
         family=before.family, gpus_max=now, before=before.gpus_max,
     )  # fmt: skip
     wakeups.notify(tx, fleet.ROOM)  # what did not fit may fit now
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """All limits of a tenant that never came to be, at every level."""
+    await store.forget(tx, tenant_id)

@@ -105,3 +105,7 @@ async def held(tx: Tx, tenants: Sequence[TenantId]) -> dict[str, int]:
         list(tenants),
     )
     return {row["tenant_id"]: row["gpus"] for row in rows}
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    await tx.execute("DELETE FROM quotas WHERE tenant_id = $1", tenant_id)

@@ -47,8 +47,9 @@ async def jwks(realm: Here, realms: All) -> Response:
 async def rotate_keys(body: Rotation, actor: Caller, tx: Tx, request: Request) -> RotationView:
     """Sign with the next key from now on. What the old one signed runs out by itself."""
     realms: Realms = request.app.state.realms
-    owner = await owners.of(tx, actor, body.tenant)
-    authorize(actor, "realm.rotate", Resource("realm", None, owner))
+    whole = await owners.of(tx, actor, body.tenant)
+    owner = whole.id
+    authorize(actor, "realm.rotate", Resource("realm", None, owner, whole.status))
     kid = await realms.keyring.rotate(tx, actor, owner, distrust=body.distrust)
     return RotationView(issuer=(await realms.of(tx, owner)).issuer, kid=kid)
 

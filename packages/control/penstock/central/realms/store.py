@@ -21,6 +21,18 @@ async def name_of(tx: Tx, tenant_id: TenantId) -> str:
     return name
 
 
+async def exists(tx: Tx, tenant_id: TenantId) -> bool:
+    found: bool = await tx.fetchval(
+        "SELECT EXISTS (SELECT FROM realms WHERE tenant_id = $1)", tenant_id
+    )
+    return found
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """With its keys, clients and invitations. The database refuses it once it has a user."""
+    await tx.execute("DELETE FROM realms WHERE tenant_id = $1", tenant_id)
+
+
 # All that decides whether a token is believed, in one round trip.
 FACTS = """
     SELECT r.tenant_id, now() AS now,

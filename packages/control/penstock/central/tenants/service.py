@@ -1,34 +1,74 @@
 """What may be done to a tenant. The caller owns the transaction."""
 
+from collections.abc import Iterable
+
 from penstock.central.access import keys
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.access.keys import NewKey
 from penstock.central.organizations import founding
 from penstock.central.realms import creation as realms
 from penstock.central.tenants import store
-from penstock.central.tenants.model import Tenant
+from penstock.central.tenants.model import Status, Tenant
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
+from penstock.kernel.errors import NotFound
+from penstock.kernel.events import Event
 from penstock_contracts.ids import TenantId
 
 
 async def create(tx: Tx, actor: Actor, *, name: str) -> Tenant:
+    """A tenant that can lease at once, with its realm and its default organization."""
+    tenant = await found(tx, actor, name, Status.ACTIVE)
+    await realms.create(tx, tenant.id, name)
+    return tenant
+
+
+async def found(tx: Tx, actor: Actor, name: str, status: Status) -> Tenant:
     """A tenant, with the organization that its projects belong to by default."""
     authorize(actor, "tenant.create", Resource("tenant"))
-    tenant = Tenant(TenantId.new(), name, tx.now)
+    tenant = Tenant(TenantId.new(), name, tx.now, status)
     await store.add(tx, tenant)
-    await realms.create(tx, tenant.id, name)
     audit.record(tx, actor, "tenant.create", tenant.id, tenant_id=tenant.id, name=name)
-    events.emit(tx, "tenant.created", tenant.id, tenant_id=tenant.id, name=name)
+    events.emit(tx, "tenant.created", tenant.id, tenant_id=tenant.id, name=name, status=status)
     await founding.found(tx, actor, tenant.id, founding.DEFAULT)
     return tenant
 
 
-async def get(tx: Tx, actor: Actor, id: str) -> Tenant:
-    tenant = await store.get(tx, id)
+async def forget(tx: Tx, actor: Actor, id: TenantId, reason: str) -> None:
+    """A tenant that never came to be: as if it had not been named. The audit log remembers."""
+    await founding.forget(tx, id)
+    await store.forget(tx, id)
+    audit.record(tx, actor, "tenant.forget", id, tenant_id=id, reason=reason)
+    events.emit(tx, "tenant.forgotten", id, tenant_id=id, reason=reason)
+
+
+async def get(tx: Tx, actor: Actor, reference: str) -> Tenant:
+    """By id or by name."""
+    tenant = await store.get(tx, reference)
     authorize(actor, "tenant.view", Resource("tenant", tenant.id, tenant.id))
     return tenant
+
+
+async def lock(tx: Tx, id: TenantId) -> Tenant:
+    """Nobody else changes it until the transaction ends."""
+    tenant = await store.lock(tx, id)
+    if tenant is None:
+        raise NotFound("tenant", id)
+    return tenant
+
+
+async def named(tx: Tx, name: str) -> Tenant | None:
+    """For the system, which sees all."""
+    return await store.named(tx, name)
+
+
+async def statuses(tx: Tx, ids: Iterable[TenantId]) -> dict[TenantId, Status]:
+    return await store.statuses(tx, sorted(set(ids)))
+
+
+async def status(tx: Tx, id: TenantId) -> Status:
+    return (await statuses(tx, [id]))[id]
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Tenant]:
@@ -36,7 +76,18 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Tenant]:
     return await store.page(tx, after, limit)
 
 
+async def timeline(tx: Tx, actor: Actor, reference: str) -> list[Event]:
+    """The last that happened to it, in order, from the event log."""
+    tenant = await get(tx, actor, reference)
+    return await events.latest(tx, tenant.id, limit=1000)
+
+
 async def create_key(tx: Tx, actor: Actor, id: str, *, name: str, role: str) -> NewKey:
     tenant = await store.get(tx, id)
-    authorize(actor, "key.create", Resource("tenant", tenant.id, tenant.id))
+    authorize(actor, "key.create", resource(tenant))
     return await keys.create(tx, actor, tenant_id=tenant.id, name=name, role=role)
+
+
+def resource(tenant: Tenant) -> Resource:
+    """The tenant as something that may not be changed while it comes or goes."""
+    return Resource("tenant", tenant.id, tenant.id, tenant.status)

@@ -41,8 +41,9 @@ async def create(
     public: bool,
 ) -> NewClient:
     """Register a client. A confidential one's secret is shown now and never again."""
-    owner = await owners.of(tx, actor, tenant)
-    authorize(actor, "client.create", Resource("client", None, owner))
+    whole = await owners.of(tx, actor, tenant)
+    owner = whole.id
+    authorize(actor, "client.create", Resource("client", None, owner, whole.status))
     for uri in redirect_uris:
         if not is_redirect_uri(uri):
             raise Invalid(f"redirect_uris: {uri[:200]!r} is neither https nor a loopback address")

@@ -32,8 +32,9 @@ async def create(
     client_secret: str,
 ) -> Provider:
     """Trust an issuer. Central calls it, so it is for the platform to say which ones."""
-    owner = await owners.of(tx, actor, tenant)
-    authorize(actor, "provider.create", Resource("provider", None, owner))
+    whole = await owners.of(tx, actor, tenant)
+    owner = whole.id
+    authorize(actor, "provider.create", Resource("provider", None, owner, whole.status))
     if not _is_issuer(issuer):
         raise Invalid(f"issuer: {issuer[:200]!r} is not an https address")
     id = ProviderId.new()

@@ -10,6 +10,8 @@ from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import model, service, store
 from penstock.central.realms.users.model import INVITATION_LIFE, User
 from penstock.central.realms.users.store import Invitation
+from penstock.central.tenants import service as tenants
+from penstock.central.tenants.model import HERE
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -27,8 +29,9 @@ async def invite(
     tx: Tx, actor: Actor, *, email: str, role: str, tenant: str | None
 ) -> NewInvitation:
     """Let someone in. Who holds the token, and nobody twice, becomes this user."""
-    owner = await owners.of(tx, actor, tenant)
-    authorize(actor, "user.invite", Resource("user", None, owner))
+    whole = await owners.of(tx, actor, tenant)
+    owner = whole.id
+    authorize(actor, "user.invite", Resource("user", None, owner, whole.status))
     address = model.normal(email)
     if address is None:
         raise Invalid(f"email: {email[:64]!r} is not an address")
@@ -45,6 +48,20 @@ async def invite(
     return made
 
 
+async def ensure(tx: Tx, actor: Actor, tenant_id: TenantId, *, email: str, role: str) -> bool:
+    """Someone with this address is in, or was invited; whether that needed a new invitation.
+
+    Nobody knows its token: who passes it on asks for a new one with `invite`.
+    """
+    address = model.normal(email) or email
+    if await store.lock_by_email(tx, tenant_id, address) is not None:
+        return False
+    if await store.lock_invitation_by_email(tx, tenant_id, address) is not None:
+        return False
+    await invite(tx, actor, email=email, role=role, tenant=tenant_id)
+    return True
+
+
 async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInvitation:
     """A way back in for someone who forgot their password, or lost their second factor too."""
     user = await service.locked(tx, actor, id, "user.reset")
@@ -59,9 +76,11 @@ async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInv
 
 
 async def find(tx: Tx, tenant_id: TenantId, token: str) -> Invitation | None:
-    """The invitation, if it can still be accepted."""
+    """The invitation, if it can still be accepted: nobody comes to a tenant that leaves."""
     found = await store.lock_invitation(tx, tenant_id, hash_token(token))
     if found is None or found.accepted_at is not None or found.expires_at <= tx.now:
+        return None
+    if await tenants.status(tx, tenant_id) not in HERE:
         return None
     return found
 
@@ -88,7 +107,7 @@ async def accept(tx: Tx, invitation: Invitation, *, name: str, password: str) ->
 async def accept_by_address(tx: Tx, tenant_id: TenantId, email: str, name: str) -> User | None:
     """Someone whose address another issuer vouches for, if they were invited by it."""
     invitation = await store.lock_invitation_by_email(tx, tenant_id, email)
-    if invitation is None:
+    if invitation is None or await tenants.status(tx, tenant_id) not in HERE:
         return None
     user = await service.add(
         tx, tenant_id, email=email, name=name, role=invitation.role, password=None

@@ -6,6 +6,7 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import store
 from penstock.central.realms.users.model import User
+from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -87,7 +88,8 @@ async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     user = await store.lock(tx, id)
     if user is None:
         raise NotFound("user", id)
-    authorize(actor, action, Resource("user", user.id, user.tenant_id))
+    status = await tenants.status(tx, user.tenant_id)
+    authorize(actor, action, Resource("user", user.id, user.tenant_id, status))
     return user
 
 

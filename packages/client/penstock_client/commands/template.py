@@ -1,0 +1,51 @@
+"""`penstock template`: what tenants are given unless their files say otherwise."""
+
+from typing import Final
+
+from cyclopts import App
+
+from penstock_client import answers, files, session
+from penstock_client.options import UNSET, Options
+from penstock_client.screen import column
+
+app = App(name="template", help="Templates: what tenants are onboarded with.")
+
+COLUMNS: Final = (
+    column("ID", "id"),
+    column("NAME", "name"),
+    column("SITE", "site"),
+    column("SKUS", "skus"),
+    column("SITES", "sites"),
+    column("STRATEGY", "strategy"),
+    column("REVISION", "revision", right=True),
+)
+
+
+@app.command
+def ls(*, options: Options = UNSET) -> None:
+    """List templates."""
+    with session.start(options) as run:
+        page = run.client.templates.list()
+    answers.listing(options, page, COLUMNS, empty="none: `penstock template set NAME --file FILE`")
+
+
+@app.command
+def show(id: str, /, *, options: Options = UNSET) -> None:
+    """Show one template, by id or name."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.templates.get(id))
+
+
+@app.command(name="set")
+def set_template(name: str, /, *, file: str, options: Options = UNSET) -> None:
+    """Make or replace a template. Tenants that were made with it stay as they are.
+
+    Parameters
+    ----------
+    file
+        YAML with any of site, sites, skus, images, families, residency, strategy,
+        price_micros_max and quotas; `-` reads standard input.
+    """
+    template = files.read(file)
+    with session.start(options) as run:
+        answers.thing(options, run.client.templates.set(name, template))
