@@ -73,7 +73,7 @@ class Stock:
         what = f"{need.kind} /{need.length}" if need.length is not None else words(need.kind)
         where = ", ".join(f"{pool.name} ({pool.bounds})" for pool in pools)
         return Conflict(
-            f"{need.count} of {what} wanted, and {where} has {found} left",
+            f"{where} has {found} left, not the {need.count} wanted ({what})",
             code="pool_exhausted",
             suggestion="`penstock pool create` adds to it; offboarded tenants give theirs back",
             extras={
