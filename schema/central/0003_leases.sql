@@ -211,7 +211,7 @@ CREATE TABLE fleet_changes (
     slot_ids      text[],            -- of 'claim' and 'free'
     allocation_id text COLLATE "C",  -- of 'claim' and 'free'
     tenant_id     text COLLATE "C",
-    receipt       json,              -- of 'claim': why it went where it did
+    receipt       text,              -- of 'claim': why it went where it did, as JSON
     at            timestamptz NOT NULL,
     CHECK ((kind = 'node') = (node IS NOT NULL)),
     CHECK ((kind = 'claim') = (receipt IS NOT NULL)),

@@ -39,7 +39,7 @@ CREATE TABLE feed_rejections (
 -- The one ordered log of what happened.
 CREATE TABLE events (
     seq            bigint PRIMARY KEY,
-    id             text COLLATE "C" NOT NULL UNIQUE,
+    id             text COLLATE "C" NOT NULL,  -- unique by how it is made
     tenant_id      text COLLATE "C",
     type           text NOT NULL,
     subject        text COLLATE "C" NOT NULL,

@@ -146,6 +146,6 @@ async def leases_at(tx: Tx, revision: int) -> list[Change]:
 
 async def receipt(tx: Tx, id: AllocationId) -> dict[str, object] | None:
     found: dict[str, object] | None = await tx.fetchval(
-        "SELECT receipt FROM fleet_changes WHERE allocation_id = $1 AND kind = 'claim'", id
+        "SELECT receipt::json FROM fleet_changes WHERE allocation_id = $1 AND kind = 'claim'", id
     )
     return found

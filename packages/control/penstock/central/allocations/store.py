@@ -201,7 +201,7 @@ async def running_slices(
     """Slices that run, each with its slots and the request that it was placed for."""
     return await tx.fetch(
         """
-        SELECT a.id, a.tenant_id, a.node_id, held.slot_ids, r.receipt -> 'request' AS request
+        SELECT a.id, a.tenant_id, a.node_id, held.slot_ids, r.receipt::json -> 'request' AS request
         FROM allocations a
         JOIN fleet_changes r ON r.allocation_id = a.id AND r.kind = 'claim'
         JOIN (SELECT allocation_id, array_agg(slot_id ORDER BY slot_id) AS slot_ids

@@ -34,7 +34,8 @@ from penstock_contracts.failpoints import Failpoint
 
 T = TypeVar("T")
 ATTEMPTS_MAX: Final = 3
-TOGETHER: Final = 48  # placements that one statement writes
+FIRST: Final = 8  # placements of the first statement: the database need not wait long for it
+TOGETHER: Final = 48  # of each one after it: what it takes must fit the buffer of a socket
 BEFORE: Final = Failpoint("central.placement.before_commit")
 AFTER: Final = Failpoint("central.placement.after_commit")
 
@@ -171,4 +172,5 @@ def _receipt(want: Want, plan: Plan, current: Fleet) -> dict[str, object]:
 
 
 def _few(many: list[T]) -> Iterable[list[T]]:
-    return (many[at : at + TOGETHER] for at in range(0, len(many), TOGETHER))
+    ends = [*range(FIRST, len(many), TOGETHER), len(many)]
+    return (many[begin:end] for begin, end in itertools.pairwise([0, *ends]))

@@ -49,7 +49,7 @@ PLACE: Final = f"""
     ), logged AS (
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
-        SELECT revision::bigint, 'claim', node, slots, id, tenant, receipt::json, $1 FROM placed
+        SELECT revision::bigint, 'claim', node, slots, id, tenant, receipt, $1 FROM placed
     ), told AS MATERIALIZED (
         SELECT {append(25)}
     )
