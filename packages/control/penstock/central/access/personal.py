@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.central.access import keys, store
-from penstock.central.access.authorization import OVERSEERS, Resource, authorize
+from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.access.keys import NewKey
 from penstock.central.access.store import Key
 from penstock.kernel import audit
@@ -38,8 +38,9 @@ async def create(
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Key]:
     """One's own; all of the tenant's for who administers it."""
-    authorize(actor, "key.view", Resource("key", None, actor.tenant_id))
-    own = None if actor.role in OVERSEERS else actor.id
+    everyones = Resource("key", None, actor.tenant_id)
+    authorize(actor, "key.list", everyones)
+    own = None if permits(actor, "key.oversee", everyones) else actor.id
     return await store.page(tx, own, after, limit)
 
 
