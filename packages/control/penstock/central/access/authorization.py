@@ -39,11 +39,15 @@ def permits(actor: Actor, action: str, resource: Resource) -> bool:
     return POLICIES.permit(actor, action, resource)
 
 
-def authorize(actor: Actor, action: str, resource: Resource) -> None:
-    """Return if permitted. What the actor may not even see does not exist for it."""
+def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") -> None:
+    """Return if permitted. What the actor may not even see does not exist for it.
+
+    `seen` is the action of those who see it, if it is not `noun.view`.
+    """
     if POLICIES.permit(actor, action, resource):
         return
-    if resource.id is not None and not POLICIES.permit(actor, f"{resource.noun}.view", resource):
+    view = seen or f"{resource.noun}.view"
+    if resource.id is not None and not POLICIES.permit(actor, view, resource):
         raise NotFound(resource.noun, resource.id)
     raise _refusal(actor, action)
 

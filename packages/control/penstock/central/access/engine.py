@@ -61,9 +61,7 @@ class Policies:
             asked = questions.request(actor, action, resource)
             answer = cedarpy.is_authorized(asked, self._policies, known)
             named = cast("dict[str, str]", answer.diagnostics.id_annotations_by_reason)
-            reasons = tuple(
-                sorted(named.get(id, id) for id in answer.diagnostics.reasons)
-            )
+            reasons = tuple(sorted(named.get(id, id) for id in answer.diagnostics.reasons))
             if answer.allowed:
                 return Decision(True, reasons)
             denied += reasons

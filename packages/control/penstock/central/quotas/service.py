@@ -64,7 +64,7 @@ async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
 
 def _authorize_change(actor: Actor, scope: Scope) -> None:
     """A tenant divides among its parts what the platform granted it, and they do the same."""
-    authorize(actor, CHANGES[scope.level], resource(scope))
+    authorize(actor, CHANGES[scope.level], resource(scope), seen="quota.view")
 
 
 async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:

@@ -1,10 +1,10 @@
 """Tenants over HTTP."""
 
 from datetime import datetime
-from typing import Literal
 
 from fastapi import APIRouter, Depends
 
+from penstock.central.access.roles import TenantRole
 from penstock.central.tenants import service
 from penstock.central.tenants.model import Tenant
 from penstock.kernel.names import Name
@@ -20,7 +20,7 @@ class NewTenant(Body):
 
 class NewTenantKey(Body):
     name: Name
-    role: Literal["admin", "member", "viewer"]
+    role: TenantRole
 
 
 class TenantView(View):

@@ -50,6 +50,23 @@ async def add(
     return user
 
 
+async def change_role(tx: Tx, actor: Actor, id: str, role: str) -> User:
+    """Their role in the tenant as a whole, from their next request on."""
+    user = await locked(tx, actor, id, "user.update")
+    if user.id == actor.id:
+        raise Conflict("you cannot change your own role; ask another admin")
+    if user.role == role:
+        return user
+    changed = replace(user, role=role)
+    await store.save(tx, changed)
+    audit.record(
+        tx, actor, "user.update", user.id, tenant_id=user.tenant_id,
+        role=role, before={"role": user.role},
+    )  # fmt: skip
+    events.emit(tx, "user.updated", user.id, tenant_id=user.tenant_id, role=role)
+    return changed
+
+
 async def disable(tx: Tx, actor: Actor, id: str) -> User:
     """They are out at once, from everywhere, and cannot come back in."""
     user = await locked(tx, actor, id, "user.disable")
