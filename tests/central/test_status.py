@@ -11,15 +11,23 @@ from penstock.central.allocations.model import Allocation, Desired, Execution, O
 from penstock.central.allocations.wait import Wait
 from penstock.kernel import db
 from penstock.placement.model import Shape
-from penstock_contracts.ids import AllocationId, NodeId, ProjectId, SiteId, SkuId, TenantId
+from penstock_contracts.ids import (
+    AllocationId,
+    NodeId,
+    OrganizationId,
+    ProjectId,
+    SiteId,
+    SkuId,
+    TenantId,
+)
 
 pytestmark = pytest.mark.anyio
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 LEASE = Allocation(
-    AllocationId.new(), TenantId.new(), ProjectId.new(), SkuId.new(), "sku", Shape.GPU_SLICE,
-    "h100", 1, 1, "USD", SiteId.new(), NodeId.new(), Desired.ACTIVE, AT, 1, Observed.NOTHING,
-    None, "", Execution(), AT, "key", "id", "", None, (), "", AT, Wait(),
+    AllocationId.new(), TenantId.new(), OrganizationId.new(), ProjectId.new(), SkuId.new(), "sku",
+    Shape.GPU_SLICE, "h100", 1, 1, "USD", SiteId.new(), NodeId.new(), Desired.ACTIVE, AT, 1,
+    Observed.NOTHING, None, "", Execution(), AT, "key", "id", "", None, (), "", AT, Wait(),
 )  # fmt: skip
 
 

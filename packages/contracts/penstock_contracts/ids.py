@@ -127,6 +127,18 @@ class ProviderId(Id):
     prefix = "idp"
 
 
+class ServiceAccountId(Id):
+    prefix = "sa"
+
+
+class GroupId(Id):
+    prefix = "group"
+
+
+class BindingId(Id):
+    prefix = "binding"
+
+
 def uuid7(now_ms: int, entropy: bytes) -> int:
     """RFC 9562: 48 bits of milliseconds, version, 12 random, variant, 62 random."""
     random = int.from_bytes(entropy[:10])

@@ -18,8 +18,10 @@ from penstock.central.audit import api as audit
 from penstock.central.audit.exporter import Exporter
 from penstock.central.availability import api as availability
 from penstock.central.balances import api as balances
+from penstock.central.bindings import api as bindings
 from penstock.central.defragmentation import api as defragmentation
 from penstock.central.defragmentation.planner import Planner
+from penstock.central.groups import api as groups
 from penstock.central.link import SiteLinks
 from penstock.central.networks import api as networks
 from penstock.central.nodes import api as nodes
@@ -40,6 +42,7 @@ from penstock.central.realms import routers as realm_routers
 from penstock.central.realms.keys.service import Keyring
 from penstock.central.realms.service import Realms
 from penstock.central.realms.users.passwords import Passwords
+from penstock.central.service_accounts import api as service_accounts
 from penstock.central.settings import CentralSettings
 from penstock.central.sites import absence, enrolment
 from penstock.central.sites import api as sites
@@ -64,7 +67,8 @@ ROUTERS = (  # tried in this order: the busiest first
     projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
     slots.router, usage.router, availability.router, defragmentation.router,
     audit.router, pools.router, networks.router, templates.router, onboardings.router,
-    offboardings.router, doors.router, standing.router, key_api.router, *realm_routers.ROUTERS,
+    offboardings.router, doors.router, standing.router, key_api.router, bindings.router,
+    groups.router, service_accounts.router, *realm_routers.ROUTERS,
 )  # fmt: skip
 DOORS = Doors(
     always=frozenset({"/healthz", "/readyz"}), streams=frozenset({"/v1/events", "/v1/ws"})

@@ -8,13 +8,15 @@ import orjson
 from fastapi import APIRouter, Header, Query, Request, WebSocket, WebSocketDisconnect
 from fastapi.responses import StreamingResponse
 
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import Resource, authorize, permits
+from penstock.central.allocations import service as allocations
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Invalid, Problem
 from penstock.kernel.wakeups import Wakeups
 from penstock.kernel.web import BareRoute, Caller
+from penstock_contracts.ids import AllocationId
 
 router = APIRouter(tags=["events"], route_class=BareRoute)
 
@@ -29,6 +31,17 @@ async def _start(database: Database, actor: Actor, last: str | None) -> int:
         return await events.head(tx)
 
 
+async def _authorize(database: Database, actor: Actor, subject: str | None) -> None:
+    """The log is the tenant's as a whole; those who see a part may follow a lease of theirs."""
+    everything = Resource("event", None, actor.tenant_id)
+    if permits(actor, "event.view", everything):
+        return
+    if subject is None or not subject.startswith(AllocationId.prefix):
+        authorize(actor, "event.view", everything)
+    async with database.transaction(tenant=actor.tenant_id) as tx:
+        await allocations.get(tx, actor, str(subject))
+
+
 @router.get("/v1/events", response_class=StreamingResponse)
 async def stream_events(
     request: Request,
@@ -37,8 +50,8 @@ async def stream_events(
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> StreamingResponse:
     """What happens, as it happens (SSE). Resumes after `Last-Event-ID`; without it, from now."""
-    authorize(actor, "event.view", Resource("event", None, actor.tenant_id))
     database: Database = request.app.state.database
+    await _authorize(database, actor, subject)
     wakeups: Wakeups = request.app.state.wakeups
     after = await _start(database, actor, last_event_id)
 
@@ -82,7 +95,7 @@ async def _enter(socket: WebSocket) -> tuple[Actor, int]:
     state = socket.app.state
     actor: Actor = await state.authenticate(socket)
     try:
-        authorize(actor, "event.view", Resource("event", None, actor.tenant_id))
+        await _authorize(state.database, actor, socket.query_params.get("subject"))
     except Problem as refusal:
         path = socket.url.path
         state.denials.note(actor, "GET", path, path, refusal, socket.state.correlation_id)

@@ -15,11 +15,20 @@ CHECKS = (fleet_rows.impossible,)  # besides the views
 router = APIRouter(tags=["platform"], route_class=TxRoute)
 
 
+class GrantView(View):
+    """A role at a place, besides the one at the top."""
+
+    role: str
+    scope: str
+    scope_id: str
+
+
 class Me(View):
     kind: str
     id: str
     role: str
     tenant: str | None
+    grants: list[GrantView]
 
 
 class InvariantView(View):
@@ -35,7 +44,14 @@ class InvariantView(View):
 @router.get("/v1/me")
 async def who_am_i(actor: Caller) -> Me:
     """Whose key this is."""
-    return Me(kind=actor.kind, id=actor.id, role=actor.role, tenant=actor.tenant_id)
+    grants = sorted((g.level, g.place, g.role) for g in actor.grants)
+    return Me(
+        kind=actor.kind,
+        id=actor.id,
+        role=actor.role,
+        tenant=actor.tenant_id,
+        grants=[GrantView(role=role, scope=at, scope_id=id) for at, id, role in grants],
+    )
 
 
 @router.get("/v1/invariants")

@@ -1,15 +1,31 @@
 """Who is acting: a person or a program with a key, a plane, or the system itself."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from penstock_contracts.ids import TenantId
+
+NO_ROLE: Final = "none"  # only what grants give
+Conditions = tuple[tuple[str, tuple[str, ...]], ...]  # each: its name, and what it allows
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A role at a place: it counts for everything in that place, if its conditions hold."""
+
+    role: str
+    level: str
+    place: str
+    conditions: Conditions = ()
 
 
 @dataclass(frozen=True)
 class Actor:
     """`tenant_id` is None for those who belong to the platform.
 
-    `scopes` limit what a token or key may be used for; None is no limit but the role's.
+    `role` counts in all of the tenant (or platform), `grants` where they say. `scopes` limit
+    what a token or key may be used for; None is no limit but the roles'. `hour` and `weekday`
+    (Monday is 1) are when the call came, in UTC.
     """
 
     kind: str
@@ -17,6 +33,10 @@ class Actor:
     role: str
     tenant_id: TenantId | None = None
     scopes: frozenset[str] | None = None
+    grants: frozenset[Grant] = frozenset()
+    second_factor: bool = False
+    hour: int = 0
+    weekday: int = 1
 
     @property
     def name(self) -> str:

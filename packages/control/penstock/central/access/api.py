@@ -27,6 +27,7 @@ class KeyView(View):
     id: str
     tenant: str | None
     user: str | None
+    service_account: str | None
     name: str
     role: str
     scopes: list[str] | None
@@ -40,6 +41,7 @@ class KeyView(View):
             id=key.id,
             tenant=key.tenant_id,
             user=key.user_id,
+            service_account=key.service_account_id,
             name=key.name,
             role=key.role,
             scopes=None if key.scopes is None else list(key.scopes),

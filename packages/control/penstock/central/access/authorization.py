@@ -1,91 +1,29 @@
-"""The first wall: Cedar policies, parsed once, asked on every call."""
+"""The first wall: one question, asked of the policies on every operation."""
 
-# cedarpy's own signatures have bare dicts:
-# pyright: reportUnknownMemberType=false
-
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-import cedarpy
-
-from penstock.kernel.actor import Actor
+from penstock.central.access import resources
+from penstock.central.access.engine import Policies, PoliciesInvalid
+from penstock.central.access.resources import Resource
+from penstock.central.access.roles import Level, held
+from penstock.kernel.actor import NO_ROLE, Actor
 from penstock.kernel.errors import Forbidden, NotFound
-from penstock_contracts.ids import TenantId
 
-REMEMBERED_MAX: Final = 8192
+__all__ = [
+    "POLICIES",
+    "PoliciesInvalid",
+    "Reach",
+    "Resource",
+    "authorize",
+    "authorize_fleet",
+    "authorize_list",
+    "permits",
+    "reach",
+]
+
 FOLDER: Final = Path(__file__).parent
-OVERSEERS: Final = ("platform_admin", "system", "admin")  # see what is others', within their wall
-
-
-class PoliciesInvalid(Exception):
-    """The policy files cannot be used; nothing is permitted with them."""
-
-
-@dataclass(frozen=True)
-class Resource:
-    """What is acted on. No id: the collection. No tenant: the platform's own. The status is
-    its tenant's, where that matters."""
-
-    noun: str
-    id: str | None = None
-    tenant_id: TenantId | None = None
-    status: str = ""
-
-
-class Policies:
-    def __init__(self, text: str, schema: str) -> None:
-        checked = cedarpy.validate_policies(text, schema)
-        if not checked.validation_passed:
-            raise PoliciesInvalid("; ".join(str(error) for error in checked.errors))
-        self._policies = cedarpy.PolicySet.from_str(text)
-        # The schema says which actions belong to which group.
-        self._actions = cedarpy.Entities.from_json_str("[]", cedarpy.Schema.from_str(schema))
-
-        self._answers: dict[tuple[Actor, str, str, str, str], bool] = {}
-
-    def permit(self, actor: Actor, action: str, resource: Resource) -> bool:
-        """The same question has the same answer as long as the policies are the same."""
-        question = (actor, action, resource.noun, resource.tenant_id or "", resource.status)
-        answer = self._answers.get(question)
-        if answer is None:
-            if len(self._answers) >= REMEMBERED_MAX:
-                self._answers.clear()
-            answer = self._answers[question] = self._ask(actor, action, resource)
-        return answer
-
-    def _ask(self, actor: Actor, action: str, resource: Resource) -> bool:
-        principal = f'Penstock::Actor::"{actor.id}"'
-        entities: list[dict[str, object]] = [
-            {
-                "uid": {"type": "Penstock::Actor", "id": actor.id},
-                "attrs": {
-                    "role": actor.role,
-                    "tenant": actor.tenant_id or "",
-                    "scopes": ["all"] if actor.scopes is None else sorted(actor.scopes),
-                },
-                "parents": [],
-            },
-            {
-                "uid": {"type": "Penstock::Thing", "id": resource.noun},
-                "attrs": {
-                    "noun": resource.noun,
-                    "tenant": resource.tenant_id or "",
-                    "status": resource.status,
-                },
-                "parents": [],
-            },
-        ]
-        request: dict[str, object] = {
-            "principal": principal,
-            "action": f'Penstock::Action::"{action}"',
-            # Not its id, which a caller may have written: what matters are its attributes.
-            "resource": f'Penstock::Thing::"{resource.noun}"',
-            "context": {},
-        }
-        known = self._actions.with_added_json_str(json.dumps(entities))
-        return cedarpy.is_authorized(request, self._policies, known).allowed
 
 
 def load() -> Policies:
@@ -97,11 +35,19 @@ def load() -> Policies:
 POLICIES: Final = load()
 
 
-def authorize(actor: Actor, action: str, resource: Resource) -> None:
-    """Return if permitted. What the actor may not even see does not exist for it."""
+def permits(actor: Actor, action: str, resource: Resource) -> bool:
+    return POLICIES.permit(actor, action, resource)
+
+
+def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") -> None:
+    """Return if permitted. What the actor may not even see does not exist for it.
+
+    `seen` is the action of those who see it, if it is not `noun.view`.
+    """
     if POLICIES.permit(actor, action, resource):
         return
-    if resource.id is not None and not POLICIES.permit(actor, f"{resource.noun}.view", resource):
+    view = seen or f"{resource.noun}.view"
+    if resource.id is not None and not POLICIES.permit(actor, view, resource):
         raise NotFound(resource.noun, resource.id)
     if resource.status and POLICIES.permit(actor, action, replace(resource, status="")):
         raise Forbidden(
@@ -112,9 +58,63 @@ def authorize(actor: Actor, action: str, resource: Resource) -> None:
             if resource.status == "suspended"
             else None,
         )
+    raise _refusal(actor, action)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Where an actor may do something: in the whole of what its transaction sees, or in these."""
+
+    whole: bool
+    organizations: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.whole or bool(self.organizations or self.projects or self.sites)
+
+
+def reach(actor: Actor, noun: str, *, verb: str = "view") -> Reach:
+    """What a list of such things may show. Nothing at all: the reach is false."""
+    action = f"{noun}.{verb}"
+    if permits(actor, action, Resource(noun, None, actor.tenant_id)):
+        return Reach(whole=True)
+    found: dict[str, list[str]] = {level: [] for level in Level}
+    for grant in sorted(held(actor), key=lambda grant: grant.place):
+        if permits(actor, action, resources.at(noun, grant, actor.tenant_id)):
+            found[grant.level].append(grant.place)
+    return Reach(
+        False,
+        tuple(found[Level.ORGANIZATION]),
+        tuple(found[Level.PROJECT]),
+        tuple(found[Level.SITE]),
+    )
+
+
+def authorize_list(actor: Actor, noun: str) -> Reach:
+    """What a list of such things may show; forbidden to those who see none anywhere."""
+    found = reach(actor, noun)
+    if not found:
+        raise _refusal(actor, f"{noun}.view")
+    return found
+
+
+def authorize_fleet(actor: Actor, noun: str, id: str) -> None:
+    """Before the fleet is read, which a tenant's transaction cannot: who sees nothing of it is
+    told that there is no such thing. What the others may do is asked once its site is known."""
+    if not reach(actor, noun):
+        raise NotFound(noun, id)
+
+
+def _refusal(actor: Actor, action: str) -> Forbidden:
+    roles = sorted({f"{g.role} at {g.level} {g.place}" for g in actor.grants})
+    if actor.role != NO_ROLE or not roles:
+        roles.insert(0, repr(actor.role))
+    your = f"your role {roles[0]}" if len(roles) == 1 else f"your roles {', '.join(roles)}"
     if actor.scopes is not None:
         scopes = " ".join(sorted(actor.scopes)) or "none"
-        raise Forbidden(
-            f"your role {actor.role!r} and the token's scopes ({scopes}) do not permit {action}"
-        )
-    raise Forbidden(f"your role {actor.role!r} does not permit {action}")
+        return Forbidden(f"{your} and the token's scopes ({scopes}) do not permit {action}")
+    verb = "does" if len(roles) == 1 else "do"
+    return Forbidden(
+        f"{your} {verb} not permit {action}", suggestion=f"`penstock access explain {action}`"
+    )

@@ -14,20 +14,23 @@ from typing import Final
 
 from fastapi import Request, WebSocket
 
+from penstock.central.access import grants
 from penstock.kernel import audit
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Unauthenticated
-from penstock_contracts.ids import KeyId, TenantId, UserId
+from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
 
 TOKEN_LENGTH_MAX: Final = 200
 BEARER_LENGTH_MAX: Final = 8_192
-KNOWN: Final = """
+KNOWN: Final = f"""
     SELECT k.id, k.tenant_id, coalesce(u.role, k.role) AS role, k.scopes, k.hash, k.expires_at,
-        now() AS now
+        now() AS now, {grants.sql("k.id", "k.user_id", "k.service_account_id")} AS grants
     FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
+    LEFT JOIN service_accounts s ON s.id = k.service_account_id
     WHERE k.hash = ANY($1) AND k.revoked_at IS NULL AND u.disabled_at IS NULL
-"""
+        AND s.disabled_at IS NULL
+"""  # noqa: S608 # names of columns
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,15 @@ async def create(
     user_id: UserId | None = None,
     scopes: Sequence[str] | None = None,
     expires_at: datetime | None = None,
+    service_account_id: ServiceAccountId | None = None,
 ) -> NewKey:
     """Make a key. Its token is shown now and never again."""
     key = NewKey(KeyId.new(), name, role, token or f"pk_{secrets.token_urlsafe(32)}")
     await tx.execute(
         """
         INSERT INTO api_keys (id, tenant_id, name, role, hash, created_at, user_id, scopes,
-            expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+            expires_at, service_account_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
         """,
         key.id,
         tenant_id,
@@ -72,10 +76,11 @@ async def create(
         user_id,
         scopes,
         expires_at,
+        service_account_id,
     )
     audit.record(
         tx, actor, "key.create", key.id, tenant_id=tenant_id, name=name, role=role, user=user_id,
-        scopes=scopes, expires_at=expires_at,
+        scopes=scopes, expires_at=expires_at, service_account=service_account_id,
     )  # fmt: skip
     return key
 
@@ -142,6 +147,9 @@ class Holders:
 async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor]:
     """By the hash of each key that is good now."""
     rows = await database.fetch(KNOWN, hashes)
+    if not rows:
+        return {}
+    now = database.now(rows[0]["now"])
     return {
         bytes(row["hash"]): Actor(
             "key",
@@ -149,7 +157,10 @@ async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor
             row["role"],
             TenantId(row["tenant_id"]) if row["tenant_id"] else None,
             None if row["scopes"] is None else frozenset(row["scopes"]),
+            grants.read(row["grants"]),
+            hour=now.hour,
+            weekday=now.isoweekday(),
         )
         for row in rows
-        if row["expires_at"] is None or row["expires_at"] > database.now(row["now"])
+        if row["expires_at"] is None or row["expires_at"] > now
     }

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.central.access import keys, store
-from penstock.central.access.authorization import OVERSEERS, Resource, authorize
+from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.access.keys import NewKey
 from penstock.central.access.store import Key
 from penstock.central.tenants import service as tenants
@@ -27,7 +27,7 @@ async def create(
     if actor.kind != "user" or actor.tenant_id is None:
         raise Forbidden("a personal key belongs to a user; sign in with `penstock login` first")
     status = await tenants.status(tx, actor.tenant_id)
-    authorize(actor, "key.create_own", Resource("key", None, actor.tenant_id, status))
+    authorize(actor, "key.create_own", Resource("key", None, actor.tenant_id, status=status))
     widest = max((ORDER.index(scope) for scope in actor.scopes or ()), default=-1)
     if any(ORDER.index(scope) > widest for scope in scopes):
         raise Forbidden("a key cannot do more than the token with which it is made")
@@ -41,8 +41,9 @@ async def create(
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Key]:
     """One's own; all of the tenant's for who administers it."""
-    authorize(actor, "key.view", Resource("key", None, actor.tenant_id))
-    own = None if actor.role in OVERSEERS else actor.id
+    everyones = Resource("key", None, actor.tenant_id)
+    authorize(actor, "key.list", everyones)
+    own = None if permits(actor, "key.oversee", everyones) else actor.id
     return await store.page(tx, own, after, limit)
 
 

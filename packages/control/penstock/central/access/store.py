@@ -8,9 +8,12 @@ from typing import Final
 import asyncpg
 
 from penstock.kernel.db import Tx
-from penstock_contracts.ids import KeyId, TenantId, UserId
+from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
 
-COLUMNS: Final = "id, tenant_id, user_id, name, role, scopes, created_at, expires_at, revoked_at"
+COLUMNS: Final = (
+    "id, tenant_id, user_id, service_account_id, name, role, scopes, created_at, expires_at, "
+    "revoked_at"
+)
 
 
 @dataclass(frozen=True)
@@ -18,6 +21,7 @@ class Key:
     id: KeyId
     tenant_id: TenantId | None
     user_id: UserId | None
+    service_account_id: ServiceAccountId | None
     name: str
     role: str
     scopes: Sequence[str] | None

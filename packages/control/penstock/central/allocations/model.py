@@ -7,7 +7,16 @@ from typing import Final
 
 from penstock.central.allocations.wait import REASONS, Wait
 from penstock.placement.model import Shape
-from penstock_contracts.ids import AllocationId, NodeId, ProjectId, SiteId, SkuId, SlotId, TenantId
+from penstock_contracts.ids import (
+    AllocationId,
+    NodeId,
+    OrganizationId,
+    ProjectId,
+    SiteId,
+    SkuId,
+    SlotId,
+    TenantId,
+)
 
 
 class Desired(StrEnum):
@@ -69,6 +78,7 @@ class Execution:
 class Allocation:
     id: AllocationId
     tenant_id: TenantId
+    organization_id: OrganizationId
     project_id: ProjectId
     sku_id: SkuId
     sku_name: str

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import replace
 from typing import Final
 
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import authorize
 from penstock.central.allocations import orders, service, store
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.placement import nudges
@@ -70,7 +70,7 @@ async def begin(tx: Tx, allocation: Allocation, *, by: Actor = SYSTEM) -> Alloca
 
 async def retry_cleanup(tx: Tx, actor: Actor, slot: Slot) -> None:
     """Ask again for the cleanup of a blocked slot, and of those released with it."""
-    authorize(actor, "slot.cleanup", Resource("slot", slot.id))
+    authorize(actor, "slot.cleanup", await slots.resource(tx, slot.node_id, slot.id))
     if slot.allocation_id is None or slot.state is not SlotState.CLEANUP_BLOCKED:
         raise Conflict(f"slot {slot.id} is {slot.state}; only a blocked cleanup can be repeated")
     allocation = await store.lock(tx, slot.allocation_id)

@@ -1,7 +1,7 @@
 """What may be seen of allocations. The caller owns the transaction."""
 
 from penstock.central import fleet
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import Resource, authorize, authorize_list
 from penstock.central.allocations import store
 from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel import events
@@ -13,7 +13,10 @@ from penstock_contracts.ids import AllocationId, TenantId
 
 
 def resource(allocation: Allocation) -> Resource:
-    return Resource("allocation", allocation.id, allocation.tenant_id)
+    return Resource(
+        "allocation", allocation.id, allocation.tenant_id, allocation.organization_id,
+        allocation.project_id, family=allocation.family,
+    )  # fmt: skip
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> Allocation:
@@ -25,8 +28,8 @@ async def get(tx: Tx, actor: Actor, id: str) -> Allocation:
 async def page(
     tx: Tx, actor: Actor, *, project: str | None, status: Status | None, after: str, limit: int
 ) -> list[Allocation]:
-    authorize(actor, "allocation.view", Resource("allocation", None, actor.tenant_id))
-    return await store.page(tx, project=project, status=status, after=after, limit=limit)
+    reach = authorize_list(actor, "allocation")
+    return await store.page(tx, reach, project=project, status=status, after=after, limit=limit)
 
 
 async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import asyncpg
 
+from penstock.central.access.authorization import Reach
 from penstock.central.allocations import waiting
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed, Status
 from penstock.central.allocations.wait import Wait
@@ -16,6 +17,7 @@ from penstock.placement.model import Shape
 from penstock_contracts.ids import (
     AllocationId,
     NodeId,
+    OrganizationId,
     ProjectId,
     ProofId,
     SiteId,
@@ -26,8 +28,8 @@ from penstock_contracts.ids import (
 from penstock_contracts.wire_pb2 import Signed
 
 SELECT = """
-    SELECT a.*, k.name AS sku_name, held.slot_ids, held.blocked_reason
-    FROM allocations a JOIN skus k ON k.id = a.sku_id
+    SELECT a.*, k.name AS sku_name, p.organization_id, held.slot_ids, held.blocked_reason
+    FROM allocations a JOIN skus k ON k.id = a.sku_id JOIN projects p ON p.id = a.project_id
     CROSS JOIN LATERAL (
         SELECT array_agg(c.slot_id ORDER BY s.kind, s.index, c.slot_id) AS slot_ids,
             coalesce(max(c.blocked_reason) FILTER (WHERE c.freed_at IS NULL), '') AS blocked_reason
@@ -63,6 +65,7 @@ def read(row: asyncpg.Record) -> Allocation:
     return Allocation(
         id=AllocationId(row["id"]),
         tenant_id=TenantId(row["tenant_id"]),
+        organization_id=OrganizationId(row["organization_id"]),
         project_id=ProjectId(row["project_id"]),
         sku_id=SkuId(row["sku_id"]),
         sku_name=row["sku_name"],
@@ -131,18 +134,22 @@ async def find(tx: Tx, ids: Sequence[AllocationId]) -> list[Allocation]:
 
 
 async def page(
-    tx: Tx, *, project: str | None, status: Status | None, after: str, limit: int
+    tx: Tx, reach: Reach, *, project: str | None, status: Status | None, after: str, limit: int
 ) -> list[Allocation]:
     rows = await tx.fetch(
         f"""
         {SELECT} WHERE a.id > $3 AND ($1::text IS NULL OR a.project_id = $1)
             AND ($2::text IS NULL OR {STATUS} = $2)
+            AND ($5 OR a.project_id = ANY($6) OR p.organization_id = ANY($7))
         ORDER BY a.id LIMIT $4
         """,
         project,
         status,
         after,
         limit,
+        reach.whole,
+        reach.projects,
+        reach.organizations,
     )
     return [read(row) for row in rows]
 

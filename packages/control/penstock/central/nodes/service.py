@@ -3,7 +3,12 @@
 from typing import Final
 
 from penstock.central import fleet
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import (
+    Resource,
+    authorize,
+    authorize_fleet,
+    authorize_list,
+)
 from penstock.central.nodes import store
 from penstock.central.nodes.model import Changes, Node
 from penstock.central.tenants import service as tenants
@@ -18,8 +23,18 @@ FIELDS: Final = {"leaf_assigned": "leaf"}  # columns whose value a node has unde
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> Node:
-    authorize(actor, "node.view", Resource("node", id))
-    return await store.get(tx, id)
+    return await _permitted(tx, actor, "node.view", id)
+
+
+def resource(node: Node) -> Resource:
+    return Resource("node", node.id, site_id=node.site_id)
+
+
+async def _permitted(tx: Tx, actor: Actor, action: str, id: str) -> Node:
+    authorize_fleet(actor, "node", id)
+    node = await store.get(tx, id)
+    authorize(actor, action, resource(node))
+    return node
 
 
 async def find(tx: Tx, ids: list[NodeId] | None) -> list[Node]:
@@ -28,8 +43,8 @@ async def find(tx: Tx, ids: list[NodeId] | None) -> list[Node]:
 
 
 async def page(tx: Tx, actor: Actor, site_id: str | None, after: str, limit: int) -> list[Node]:
-    authorize(actor, "node.view", Resource("node"))
-    return await store.page(tx, site_id, after, limit)
+    reach = authorize_list(actor, "node")
+    return await store.page(tx, reach, site_id, after, limit)
 
 
 async def touch_all(tx: Tx, site_id: SiteId) -> None:
@@ -39,7 +54,7 @@ async def touch_all(tx: Tx, site_id: SiteId) -> None:
 
 async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:
     """What policy goes by: tags, for whom it is reserved, its price, its fabric leaf."""
-    authorize(actor, "node.update", Resource("node", id))
+    await _permitted(tx, actor, "node.update", id)
     await fleet.lock(tx)
     node = await store.get(tx, id)
     if not changes:
@@ -76,7 +91,7 @@ async def _tenant(tx: Tx, reference: str) -> TenantId:
 
 async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -> Node:
     """Stop (or resume) placing on a node. Leases that run there go on."""
-    authorize(actor, "node.drain", Resource("node", id))
+    await _permitted(tx, actor, "node.drain", id)
     await fleet.lock(tx)
     node = await store.get(tx, id)
     if node.draining == draining:

@@ -4,6 +4,7 @@ from typing import Any
 
 import asyncpg
 
+from penstock.central.access.authorization import Reach
 from penstock.central.nodes.model import Changes, Node
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
@@ -60,14 +61,18 @@ async def find(tx: Tx, ids: list[NodeId] | None) -> list[Node]:
     return [_node(row) for row in rows]
 
 
-async def page(tx: Tx, site_id: str | None, after: str, limit: int) -> list[Node]:
+async def page(tx: Tx, reach: Reach, site_id: str | None, after: str, limit: int) -> list[Node]:
     rows = await tx.fetch(
         f"""
-        {SELECT} WHERE n.id > $2 AND ($1::text IS NULL OR n.site_id = $1) ORDER BY n.id LIMIT $3
+        {SELECT} WHERE n.id > $2 AND ($1::text IS NULL OR n.site_id = $1)
+            AND ($4 OR n.site_id = ANY($5))
+        ORDER BY n.id LIMIT $3
         """,
         site_id,
         after,
         limit,
+        reach.whole,
+        reach.sites,
     )
     return [_node(row) for row in rows]
 

@@ -1,6 +1,6 @@
 """What may be done to an organization. The caller owns the transaction."""
 
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import Resource, authorize, authorize_list
 from penstock.central.organizations import founding, store
 from penstock.central.organizations.model import Organization
 from penstock.central.tenants import service as tenants
@@ -15,12 +15,21 @@ async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Orga
     if reference is None:
         raise Invalid("tenant: say which tenant the organization is for; you belong to none")
     owner = await tenants.get(tx, actor, reference)
-    authorize(actor, "organization.create", Resource("organization", None, owner.id, owner.status))
+    authorize(
+        actor, "organization.create", Resource("organization", None, owner.id, status=owner.status)
+    )
     return await founding.found(tx, actor, owner.id, name)
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
     """By id or by name."""
+    found = await meant(tx, actor, reference)
+    authorize(actor, "organization.view", resource(found))
+    return found
+
+
+async def meant(tx: Tx, actor: Actor, reference: str) -> Organization:
+    """The one that the actor means. Whether it may know of it is for the caller to ask."""
     found = await store.find(tx, reference)
     mine = [o for o in found if actor.tenant_id in (None, o.tenant_id)]
     if len(mine) > 1:
@@ -29,7 +38,6 @@ async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
         )
     if not mine:
         raise NotFound("organization", reference)
-    authorize(actor, "organization.view", Resource("organization", mine[0].id, mine[0].tenant_id))
     return mine[0]
 
 
@@ -39,19 +47,27 @@ async def named(tx: Tx, tenant_id: TenantId, name: str) -> Organization | None:
     return found[0] if found else None
 
 
+def resource(organization: Organization) -> Resource:
+    return Resource("organization", organization.id, organization.tenant_id, organization.id)
+
+
 async def of_tenant(tx: Tx, tenant_id: TenantId, reference: str | None) -> Organization:
     """The tenant's organization of that id or name; its default one if none is named."""
     wanted = reference or founding.DEFAULT
     for organization in await store.find(tx, wanted):
         if organization.tenant_id == tenant_id:
             return organization
-    raise Invalid(
-        f"organization: tenant {tenant_id} has no organization {wanted!r}",
+    raise unknown(tenant_id, reference)
+
+
+def unknown(tenant_id: TenantId, reference: str | None) -> Invalid:
+    """Also what is said of one that the actor may not see."""
+    return Invalid(
+        f"organization: tenant {tenant_id} has no organization {reference or founding.DEFAULT!r}",
         code="unknown_organization",
         suggestion="`penstock organization ls` lists those there are",
     )
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Organization]:
-    authorize(actor, "organization.view", Resource("organization", None, actor.tenant_id))
-    return await store.page(tx, after, limit)
+    return await store.page(tx, authorize_list(actor, "organization"), after, limit)

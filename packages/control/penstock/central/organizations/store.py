@@ -2,6 +2,7 @@
 
 import asyncpg
 
+from penstock.central.access.authorization import Reach
 from penstock.central.organizations.model import Organization
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
@@ -41,9 +42,16 @@ async def find(tx: Tx, reference: str) -> list[Organization]:
     return [_organization(row) for row in rows]
 
 
-async def page(tx: Tx, after: str, limit: int) -> list[Organization]:
+async def page(tx: Tx, reach: Reach, after: str, limit: int) -> list[Organization]:
     rows = await tx.fetch(
-        f"SELECT {COLUMNS} FROM organizations WHERE id > $1 ORDER BY id LIMIT $2", after, limit
+        f"""
+        SELECT {COLUMNS} FROM organizations
+        WHERE id > $1 AND ($3 OR id = ANY($4)) ORDER BY id LIMIT $2
+        """,
+        after,
+        limit,
+        reach.whole,
+        reach.organizations,
     )
     return [_organization(row) for row in rows]
 

@@ -52,6 +52,7 @@ def _new(tx: Tx, want: Want, wait: Wait, plan: Plan | None) -> Allocation:
     return Allocation(
         id=want.ask.id,
         tenant_id=want.project.tenant_id,
+        organization_id=want.project.organization_id,
         project_id=want.project.id,
         sku_id=want.sku.id,
         sku_name=want.sku.name,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import authorize
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
@@ -115,19 +115,23 @@ async def _site(tx: Tx, reference: str) -> Site | Problem:
 
 def _want(ask: Ask, known: Known) -> Want:
     project = projects.pick(known.projects, ask.actor, ask.project)
-    status = known.statuses[project.tenant_id]
-    about = Resource("project", project.id, project.tenant_id, status)
+    sku = next((sku for sku in known.skus if ask.sku in (sku.id, sku.name)), None)
+    site = known.sites.get(ask.site) if ask.site else None
+    about = replace(
+        projects.resource(project),
+        status=known.statuses[project.tenant_id],
+        family=sku.family if sku else None,
+        residency=_residency(ask, site, known.policies[project.tenant_id]),
+    )
     authorize(ask.actor, "allocation.create", about)
     if ask.priority > PRIORITY_DEFAULT:
         authorize(ask.actor, "allocation.prioritize", about)
-    sku = next((sku for sku in known.skus if ask.sku in (sku.id, sku.name)), None)
     if sku is None:
         raise Invalid(
             f"sku: there is no SKU {ask.sku!r}",
             code="unknown_sku",
             suggestion="`penstock sku ls` lists what can be leased",
         )
-    site = known.sites.get(ask.site) if ask.site else None
     if isinstance(site, Problem):
         raise Invalid(f"site: {site.detail}", code="unknown_site")
     _check_sku(sku, known.policies[project.tenant_id])
@@ -141,6 +145,12 @@ def _check_sku(sku: Sku, policy: Policy) -> None:
             code="sku_not_allowed",
             suggestion="ask for one of those, or ask the platform to allow more",
         )
+
+
+def _residency(ask: Ask, site: Site | Problem | None, policy: Policy) -> frozenset[str]:
+    """What will be true of wherever it is placed."""
+    tags = site.tags if isinstance(site, Site) else ()
+    return frozenset({*ask.terms.residency, *policy.residency, *tags})
 
 
 def _laid_over(

@@ -1,6 +1,12 @@
 """What may be done to a project. The caller owns the transaction."""
 
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import (
+    Resource,
+    authorize,
+    authorize_list,
+    permits,
+    reach,
+)
 from penstock.central.organizations import service as organizations
 from penstock.central.projects import store
 from penstock.central.projects.model import Project
@@ -21,8 +27,14 @@ async def create(
         raise Invalid("tenant: say which tenant the project is for; you belong to none")
     whole = await tenants.get(tx, actor, reference)
     owner = whole.id
-    authorize(actor, "project.create", Resource("project", None, owner, whole.status))
+    if not reach(actor, "project", verb="create"):
+        authorize(actor, "project.create", Resource("project", None, owner, status=whole.status))
     within = await organizations.of_tenant(tx, owner, organization)
+    if not permits(actor, "organization.view", organizations.resource(within)):
+        raise organizations.unknown(owner, organization)
+    authorize(
+        actor, "project.create", Resource("project", None, owner, within.id, status=whole.status)
+    )
     project = Project(ProjectId.new(), owner, within.id, name, tx.now)
     await store.add(tx, project)
     audit.record(
@@ -39,6 +51,11 @@ async def get(tx: Tx, actor: Actor, reference: str) -> Project:
     return pick(await find(tx, [reference]), actor, reference)
 
 
+async def meant(tx: Tx, actor: Actor, reference: str) -> Project:
+    """The one that the actor means. Whether it may know of it is for the caller to ask."""
+    return _mine(await find(tx, [reference]), actor, reference)
+
+
 async def find(tx: Tx, references: list[str]) -> list[Project]:
     """By id or by name, whoever's they are: `pick` says which one an actor means."""
     return await store.find(tx, references)
@@ -50,21 +67,29 @@ async def named(tx: Tx, tenant_id: TenantId, name: str) -> Project | None:
     return found[0] if found else None
 
 
+def resource(project: Project) -> Resource:
+    return Resource("project", project.id, project.tenant_id, project.organization_id, project.id)
+
+
 def pick(found: list[Project], actor: Actor, reference: str) -> Project:
-    """The one project that the actor means by an id or a name."""
+    """The one project that the actor means by an id or a name, if it may see it."""
+    project = _mine(found, actor, reference)
+    authorize(actor, "project.view", resource(project))
+    return project
+
+
+def _mine(found: list[Project], actor: Actor, reference: str) -> Project:
     named = [p for p in found if reference in (p.id, p.name)]
     mine = [p for p in named if actor.tenant_id in (None, p.tenant_id)]
     if len(mine) > 1:
         raise Invalid(f"project: {reference!r} names projects of several tenants; use the id")
     if not mine:
         raise NotFound("project", reference)
-    authorize(actor, "project.view", Resource("project", mine[0].id, mine[0].tenant_id))
     return mine[0]
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Project]:
-    authorize(actor, "project.view", Resource("project", None, actor.tenant_id))
-    return await store.page(tx, after, limit)
+    return await store.page(tx, authorize_list(actor, "project"), after, limit)
 
 
 async def forget(tx: Tx, tenant_id: TenantId) -> None:

@@ -2,6 +2,7 @@
 
 import asyncpg
 
+from penstock.central.access.authorization import Reach
 from penstock.central.projects.model import Project
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
@@ -44,9 +45,17 @@ async def find(tx: Tx, references: list[str]) -> list[Project]:
     return [_project(row) for row in rows]
 
 
-async def page(tx: Tx, after: str, limit: int) -> list[Project]:
+async def page(tx: Tx, reach: Reach, after: str, limit: int) -> list[Project]:
     rows = await tx.fetch(
-        f"SELECT {COLUMNS} FROM projects WHERE id > $1 ORDER BY id LIMIT $2", after, limit
+        f"""
+        SELECT {COLUMNS} FROM projects
+        WHERE id > $1 AND ($3 OR id = ANY($4) OR organization_id = ANY($5)) ORDER BY id LIMIT $2
+        """,
+        after,
+        limit,
+        reach.whole,
+        reach.projects,
+        reach.organizations,
     )
     return [_project(row) for row in rows]
 

@@ -17,15 +17,18 @@ async def find(
     organization: str | None = None,
     project: str | None = None,
 ) -> Scope:
-    """The one that is named; the actor's own tenant if none is. Not seen is not found."""
+    """The one that is named; the actor's own tenant if none is.
+
+    Whoever uses it asks whether the actor may: finance sees quotas of projects, not projects.
+    """
     named = [name for name in (tenant, organization, project) if name is not None]
     if len(named) > 1:
         raise Invalid("name one of tenant, organization and project, not several")
     if project is not None:
-        found = await projects.get(tx, actor, project)
+        found = await projects.meant(tx, actor, project)
         return Scope(Level.PROJECT, found.id, found.tenant_id, found.organization_id)
     if organization is not None:
-        part = await organizations.get(tx, actor, organization)
+        part = await organizations.meant(tx, actor, organization)
         return Scope(Level.ORGANIZATION, part.id, part.tenant_id, part.id)
     whole = tenant or actor.tenant_id
     if whole is None:

@@ -6,7 +6,7 @@ they change what is held: so no limit is ever below what is used, nor above its 
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal
+from typing import Final, Literal
 
 from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
@@ -20,9 +20,16 @@ from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid
 from penstock_contracts.ids import TenantId
 
+CHANGES: Final = {
+    Level.TENANT: "quota.grant",
+    Level.ORGANIZATION: "quota.set",
+    Level.PROJECT: "quota.divide",
+}
+
 
 def resource(scope: Scope) -> Resource:
-    return Resource(scope.level, scope.id, scope.tenant_id)
+    project = scope.id if scope.level is Level.PROJECT else None
+    return Resource(scope.level, scope.id, scope.tenant_id, scope.organization_id, project)
 
 
 async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
@@ -57,10 +64,11 @@ async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
 
 
 async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
-    """A tenant divides among its parts what the platform granted it."""
-    action = "quota.grant" if scope.level is Level.TENANT else "quota.set"
+    """A tenant divides among its parts what the platform granted it, and they do the same."""
     status = (await tenants.statuses(tx, [scope.tenant_id])).get(scope.tenant_id, "")
-    authorize(actor, action, replace(resource(scope), status=status))
+    about = replace(resource(scope), status=status)
+    seen = "tenant.view" if scope.level is Level.TENANT else "quota.view"
+    authorize(actor, CHANGES[scope.level], about, seen=seen)
 
 
 async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:

@@ -49,7 +49,7 @@ async def rotate_keys(body: Rotation, actor: Caller, tx: Tx, request: Request) -
     realms: Realms = request.app.state.realms
     whole = await owners.of(tx, actor, body.tenant)
     owner = whole.id
-    authorize(actor, "realm.rotate", Resource("realm", None, owner, whole.status))
+    authorize(actor, "realm.rotate", Resource("realm", None, owner, status=whole.status))
     kid = await realms.keyring.rotate(tx, actor, owner, distrust=body.distrust)
     return RotationView(issuer=(await realms.of(tx, owner)).issuer, kid=kid)
 

@@ -1,16 +1,20 @@
 """Access tokens at our own doors: signed by the realm that they name, and still good."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final, cast
 
+from penstock.central.access import grants
 from penstock.central.realms import store, tokens
 from penstock.central.realms.keys.store import key
 from penstock.central.realms.model import api_scopes
 from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import Claimed, NotBelieved
-from penstock.kernel.actor import Actor
+from penstock.kernel.actor import Actor, Grant
 from penstock_contracts.ids import TenantId
+
+SECOND_FACTOR: Final = "otp"  # how a session says that one was used (RFC 8176)
 
 
 @dataclass(frozen=True)
@@ -27,11 +31,23 @@ class Bearer:
     jti: str
     expires_at: datetime
     claims: Mapping[str, object] = field(repr=False)
+    grants: frozenset[Grant]
+    second_factor: bool
+    now: datetime
 
     @property
     def actor(self) -> Actor:
-        kind = "user" if self.is_user else "client"
-        return Actor(kind, self.subject, self.role, self.tenant_id, api_scopes(self.scope))
+        return Actor(
+            "user" if self.is_user else "client",
+            self.subject,
+            self.role,
+            self.tenant_id,
+            api_scopes(self.scope),
+            self.grants,
+            self.second_factor,
+            self.now.hour,
+            self.now.isoweekday(),
+        )
 
 
 async def believe(realms: Realms, token: str) -> Bearer:
@@ -62,10 +78,12 @@ async def believe(realms: Realms, token: str) -> Bearer:
         tenant=str(facts["tenant_id"]),
         now=now,
     )
-    return _bearer(said, facts, claims)
+    return _bearer(said, facts, claims, now)
 
 
-def _bearer(said: Claimed, facts: Mapping[str, object], claims: Mapping[str, object]) -> Bearer:
+def _bearer(
+    said: Claimed, facts: Mapping[str, object], claims: Mapping[str, object], now: datetime
+) -> Bearer:
     is_user = bool(said.session)
     if facts["revoked"] or not facts["client_enabled"]:
         raise NotBelieved
@@ -92,4 +110,7 @@ def _bearer(said: Claimed, facts: Mapping[str, object], claims: Mapping[str, obj
         jti=said.jti,
         expires_at=tokens.expiry(claims),
         claims=claims,
+        grants=grants.read(facts["grants"]) if is_user else frozenset(),
+        second_factor=is_user and SECOND_FACTOR in cast("Sequence[str]", facts["amr"] or ()),
+        now=now,
     )

@@ -1,5 +1,6 @@
 """All SQL that touches the realms table."""
 
+from penstock.central.access import grants
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import TenantId
 
@@ -34,14 +35,15 @@ async def forget(tx: Tx, tenant_id: TenantId) -> None:
 
 
 # All that decides whether a token is believed, in one round trip.
-FACTS = """
+FACTS = f"""
     SELECT r.tenant_id, now() AS now,
         k.kid, k.state, k.public, k.created_at, k.changed_at,
         s.user_id AS session_user, s.client_id AS session_client,
         s.ended_at IS NULL AND s.expires_at > now() AS session_live,
         u.role AS user_role, u.disabled_at IS NULL AS user_enabled,
         c.role AS client_role, c.disabled_at IS NULL AS client_enabled,
-        x.jti IS NOT NULL AS revoked
+        x.jti IS NOT NULL AS revoked, s.amr,
+        {grants.sql("u.id")} AS grants
     FROM realms r
     JOIN realm_keys k ON k.tenant_id = r.tenant_id AND k.kid = $2
     JOIN realm_clients c ON c.tenant_id = r.tenant_id AND c.id = $3

@@ -5,7 +5,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.central import fleet
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import (
+    Resource,
+    authorize,
+    authorize_fleet,
+    authorize_list,
+)
 from penstock.central.nodes import service as nodes
 from penstock.central.sites import store
 from penstock.central.sites.model import Site, server_name
@@ -55,8 +60,14 @@ async def create(
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Site:
-    authorize(actor, "site.view", Resource("site", reference))
-    return await store.get(tx, reference)
+    return await _permitted(tx, actor, "site.view", reference)
+
+
+async def _permitted(tx: Tx, actor: Actor, action: str, reference: str) -> Site:
+    authorize_fleet(actor, "site", reference)
+    site = await store.get(tx, reference)
+    authorize(actor, action, Resource("site", reference, site_id=site.id))
+    return site
 
 
 async def names(tx: Tx) -> dict[SiteId, str]:
@@ -65,13 +76,12 @@ async def names(tx: Tx) -> dict[SiteId, str]:
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Site]:
-    authorize(actor, "site.view", Resource("site"))
-    return await store.page(tx, after, limit)
+    return await store.page(tx, authorize_list(actor, "site"), after, limit)
 
 
 async def tag(tx: Tx, actor: Actor, reference: str, tags: tuple[str, ...]) -> Site:
     """Say what is true of the site, and so of each of its nodes."""
-    authorize(actor, "site.update", Resource("site", reference))
+    await _permitted(tx, actor, "site.update", reference)
     await fleet.lock(tx)
     site = await store.get(tx, reference)
     if site.tags == tags:
@@ -118,8 +128,7 @@ async def forget_connections(tx: Tx, replica: str) -> None:
 
 async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> IssuedToken:
     """A permission for one control plane to become this site."""
-    authorize(actor, "site.join", Resource("site", reference))
-    site = await store.get(tx, reference)
+    site = await _permitted(tx, actor, "site.join", reference)
     secret = join.new_secret()
     token = JoinToken(TokenId.new(), secret, trust.join_address, trust.server_name, trust.ca_der)
     expires_at = tx.now + TOKEN_LIFE
@@ -132,8 +141,7 @@ async def create_node_tokens(
     tx: Tx, actor: Actor, reference: str, count: int, trust: Trust
 ) -> list[IssuedToken]:
     """Permissions for nodes to join. The site learns their hashes, and checks them itself."""
-    authorize(actor, "site.join", Resource("site", reference))
-    site = await store.get(tx, reference)
+    site = await _permitted(tx, actor, "site.join", reference)
     if not site.join_address:
         raise Conflict(
             f"site {site.name!r} has not connected yet, so no node can join it",

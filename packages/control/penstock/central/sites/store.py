@@ -5,6 +5,7 @@ from typing import Any
 
 import asyncpg
 
+from penstock.central.access.authorization import Reach
 from penstock.central.sites.model import Site
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
@@ -51,9 +52,15 @@ async def by_key(tx: Tx, public_key: bytes) -> Site | None:
     return _site(row) if row else None
 
 
-async def page(tx: Tx, after: str, limit: int) -> list[Site]:
+async def page(tx: Tx, reach: Reach, after: str, limit: int) -> list[Site]:
     rows = await tx.fetch(
-        f"SELECT {COLUMNS} FROM sites WHERE id > $1 ORDER BY id LIMIT $2", after, limit
+        f"""
+        SELECT {COLUMNS} FROM sites WHERE id > $1 AND ($3 OR id = ANY($4)) ORDER BY id LIMIT $2
+        """,
+        after,
+        limit,
+        reach.whole,
+        reach.sites,
     )
     return [_site(row) for row in rows]
 

@@ -1,7 +1,7 @@
 """What may be done to slots. The caller owns the transaction."""
 
 from penstock.central import fleet
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import Resource, authorize, authorize_fleet
 from penstock.central.slots import store
 from penstock.central.slots.model import CHASSIS_CLEANUP, Slot, SlotState, cleanup_policy
 from penstock.kernel import audit, events
@@ -13,8 +13,15 @@ from penstock_contracts.wire_pb2 import ProposedSlot, Topology
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> Slot:
-    authorize(actor, "slot.view", Resource("slot", id))
-    return await store.get(tx, id)
+    authorize_fleet(actor, "slot", id)
+    slot = await store.get(tx, id)
+    authorize(actor, "slot.view", await resource(tx, slot.node_id, slot.id))
+    return slot
+
+
+async def resource(tx: Tx, node_id: NodeId, id: SlotId | None) -> Resource:
+    """A slot, or any slot, of a node."""
+    return Resource("slot", id, site_id=await store.site_of(tx, node_id))
 
 
 async def by_node(tx: Tx, ids: list[NodeId]) -> dict[NodeId, list[Slot]]:
@@ -69,7 +76,7 @@ def _gpu(node_id: NodeId, proposed: ProposedSlot) -> Slot:
 
 async def approve(tx: Tx, actor: Actor, node_id: NodeId, only: SlotId | None) -> None:
     """Promote proposed slots of a node (or one of them) to schedulable ones."""
-    authorize(actor, "slot.approve", Resource("slot", only))
+    authorize(actor, "slot.approve", await resource(tx, node_id, only))
     await approve_node(tx, actor, node_id, evidence="", only=only)
 
 

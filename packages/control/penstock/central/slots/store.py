@@ -7,7 +7,7 @@ import asyncpg
 from penstock.central.slots.model import Slot
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
-from penstock_contracts.ids import AllocationId, NodeId, SlotId
+from penstock_contracts.ids import AllocationId, NodeId, SiteId, SlotId
 
 SELECT = """
     SELECT s.id, s.node_id, s.kind, s.index, s.gpu_uuid, s.pci_address, s.nvme_serial,
@@ -34,6 +34,10 @@ async def get(tx: Tx, id: str) -> Slot:
     if row is None:
         raise NotFound("slot", id)
     return _slot(row)
+
+
+async def site_of(tx: Tx, node_id: NodeId) -> SiteId:
+    return SiteId(await tx.fetchval("SELECT site_id FROM nodes WHERE id = $1", node_id))
 
 
 async def of_nodes(tx: Tx, ids: list[NodeId]) -> list[Slot]:

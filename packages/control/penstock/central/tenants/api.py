@@ -1,11 +1,12 @@
 """Tenants over HTTP."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
+from penstock.central.access.roles import TenantRole
 from penstock.central.tenants import life, service
 from penstock.central.tenants.model import Tenant
 from penstock.kernel.names import Name, Text
@@ -21,7 +22,7 @@ class NewTenant(Body):
 
 class NewTenantKey(Body):
     name: Name
-    role: Literal["admin", "member", "viewer"]
+    role: TenantRole
 
 
 class Because(Body):

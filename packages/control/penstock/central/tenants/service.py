@@ -90,4 +90,4 @@ async def create_key(tx: Tx, actor: Actor, id: str, *, name: str, role: str) -> 
 
 def resource(tenant: Tenant) -> Resource:
     """The tenant as something that may not be changed while it comes or goes."""
-    return Resource("tenant", tenant.id, tenant.id, tenant.status)
+    return Resource("tenant", tenant.id, tenant.id, status=tenant.status)

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import authorize_list
 from penstock.central.allocations.model import Allocation
 from penstock.central.balances import service as balances
 from penstock.central.usage import store
@@ -56,5 +56,7 @@ async def end(tx: Tx, allocation: Allocation, at: datetime) -> None:
 async def page(
     tx: Tx, actor: Actor, *, allocation: str | None, project: str | None, after: str, limit: int
 ) -> list[Segment]:
-    authorize(actor, "usage.view", Resource("usage", None, actor.tenant_id))
-    return await store.page(tx, allocation=allocation, project=project, after=after, limit=limit)
+    reach = authorize_list(actor, "usage")
+    return await store.page(
+        tx, reach, allocation=allocation, project=project, after=after, limit=limit
+    )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from penstock.central.access.authorization import Reach
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import AllocationId, ProjectId, SkuId, TenantId
 
@@ -82,18 +83,23 @@ async def mark_debited(tx: Tx, segment: Segment, micros: int) -> None:
 
 
 async def page(
-    tx: Tx, *, allocation: str | None, project: str | None, after: str, limit: int
+    tx: Tx, reach: Reach, *, allocation: str | None, project: str | None, after: str, limit: int
 ) -> list[Segment]:
     rows = await tx.fetch(
         f"""
         SELECT {COLUMNS} FROM usage_segments u JOIN skus k ON k.id = u.sku_id
         WHERE allocation_id > $3 AND ($1::text IS NULL OR allocation_id = $1)
             AND ($2::text IS NULL OR project_id = $2)
+            AND ($5 OR project_id = ANY($6) OR project_id IN (
+                SELECT id FROM projects WHERE organization_id = ANY($7)))
         ORDER BY allocation_id LIMIT $4
         """,
         allocation,
         project,
         after,
         limit,
+        reach.whole,
+        reach.projects,
+        reach.organizations,
     )
     return [Segment(**dict(row)) for row in rows]

@@ -43,7 +43,7 @@ async def create(
     """Register a client. A confidential one's secret is shown now and never again."""
     whole = await owners.of(tx, actor, tenant)
     owner = whole.id
-    authorize(actor, "client.create", Resource("client", None, owner, whole.status))
+    authorize(actor, "client.create", Resource("client", None, owner, status=whole.status))
     for uri in redirect_uris:
         if not is_redirect_uri(uri):
             raise Invalid(f"redirect_uris: {uri[:200]!r} is neither https nor a loopback address")

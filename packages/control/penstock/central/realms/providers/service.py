@@ -34,7 +34,7 @@ async def create(
     """Trust an issuer. Central calls it, so it is for the platform to say which ones."""
     whole = await owners.of(tx, actor, tenant)
     owner = whole.id
-    authorize(actor, "provider.create", Resource("provider", None, owner, whole.status))
+    authorize(actor, "provider.create", Resource("provider", None, owner, status=whole.status))
     if not _is_issuer(issuer):
         raise Invalid(f"issuer: {issuer[:200]!r} is not an https address")
     id = ProviderId.new()

@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 
-from penstock.central.access.authorization import OVERSEERS, Resource, authorize
+from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.realms.sessions import store
 from penstock.central.realms.sessions.model import (
     AGENT_LENGTH_MAX,
@@ -56,8 +56,9 @@ async def of_cookie(tx: Tx, tenant_id: TenantId, cookie: str) -> Session | None:
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Session]:
     """One's own; all of the tenant's for who administers it."""
-    authorize(actor, "session.view", Resource("session", None, actor.tenant_id))
-    own = None if actor.role in OVERSEERS else actor.id
+    everyones = Resource("session", None, actor.tenant_id)
+    authorize(actor, "session.list", everyones)
+    own = None if permits(actor, "session.oversee", everyones) else actor.id
     return await store.page(tx, own, after, limit)
 
 

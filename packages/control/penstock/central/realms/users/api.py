@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
+from penstock.central.access.roles import TenantRole
 from penstock.central.realms.service import Realms
 from penstock.central.realms.users import invitations, service
 from penstock.central.realms.users.invitations import NewInvitation
@@ -19,8 +20,12 @@ router = APIRouter(prefix="/v1/users", tags=["users"], route_class=TxRoute)
 
 class NewUser(Body):
     email: Annotated[str, Field(min_length=3, max_length=254)]
-    role: Literal["admin", "member", "viewer"] = "member"
+    role: TenantRole = "member"
     tenant: Reference | None = None
+
+
+class UserChange(Body):
+    role: TenantRole
 
 
 class Reset(Body):
@@ -78,6 +83,12 @@ async def invite_user(body: NewUser, actor: Caller, tx: Tx, request: Request) ->
 async def get_user(id: str, actor: Caller, tx: Tx) -> UserView:
     """One user."""
     return UserView.of(await service.get(tx, actor, id), tx.now)
+
+
+@router.patch("/{id}")
+async def change_user(id: str, body: UserChange, actor: Caller, tx: Tx) -> UserView:
+    """Change someone's role in the tenant as a whole. `none`: only what is bound to them."""
+    return UserView.of(await service.change_role(tx, actor, id, body.role), tx.now)
 
 
 @router.post("/{id}/disable")

@@ -31,7 +31,7 @@ async def invite(
     """Let someone in. Who holds the token, and nobody twice, becomes this user."""
     whole = await owners.of(tx, actor, tenant)
     owner = whole.id
-    authorize(actor, "user.invite", Resource("user", None, owner, whole.status))
+    authorize(actor, "user.invite", Resource("user", None, owner, status=whole.status))
     address = model.normal(email)
     if address is None:
         raise Invalid(f"email: {email[:64]!r} is not an address")

@@ -51,6 +51,23 @@ async def add(
     return user
 
 
+async def change_role(tx: Tx, actor: Actor, id: str, role: str) -> User:
+    """Their role in the tenant as a whole, from their next request on."""
+    user = await locked(tx, actor, id, "user.update")
+    if user.id == actor.id:
+        raise Conflict("you cannot change your own role; ask another admin")
+    if user.role == role:
+        return user
+    changed = replace(user, role=role)
+    await store.save(tx, changed)
+    audit.record(
+        tx, actor, "user.update", user.id, tenant_id=user.tenant_id,
+        role=role, before={"role": user.role},
+    )  # fmt: skip
+    events.emit(tx, "user.updated", user.id, tenant_id=user.tenant_id, role=role)
+    return changed
+
+
 async def disable(tx: Tx, actor: Actor, id: str) -> User:
     """They are out at once, from everywhere, and cannot come back in."""
     user = await locked(tx, actor, id, "user.disable")
@@ -89,7 +106,7 @@ async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     if user is None:
         raise NotFound("user", id)
     status = await tenants.status(tx, user.tenant_id)
-    authorize(actor, action, Resource("user", user.id, user.tenant_id, status))
+    authorize(actor, action, Resource("user", user.id, user.tenant_id, status=status))
     return user
 
 

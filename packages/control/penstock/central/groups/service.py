@@ -1,0 +1,72 @@
+"""What may be done to groups. The caller owns the transaction."""
+
+from penstock.central.access.authorization import Resource, authorize
+from penstock.central.groups import store
+from penstock.central.groups.model import Group, Member
+from penstock.central.tenants import service as tenants
+from penstock.kernel import audit, events
+from penstock.kernel.actor import Actor
+from penstock.kernel.db import Tx
+from penstock.kernel.errors import Invalid, NotFound
+from penstock_contracts.ids import GroupId
+
+
+def resource(group: Group) -> Resource:
+    return Resource("group", group.id, group.tenant_id)
+
+
+async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Group:
+    """A group of one's tenant; of the platform, if its own name no tenant."""
+    whose = tenant or actor.tenant_id
+    owner = (await tenants.get(tx, actor, whose)).id if whose else None
+    authorize(actor, "group.create", Resource("group", None, owner))
+    group = Group(GroupId.new(), owner, name, tx.now)
+    await store.add(tx, group)
+    audit.record(tx, actor, "group.create", group.id, tenant_id=owner, name=name)
+    events.emit(tx, "group.created", group.id, tenant_id=owner, name=name)
+    return group
+
+
+async def get(tx: Tx, actor: Actor, id: str) -> tuple[Group, list[Member]]:
+    group = await _permitted(tx, actor, id, "group.view")
+    return group, await store.members(tx, group.id)
+
+
+async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Group]:
+    authorize(actor, "group.view", Resource("group", None, actor.tenant_id))
+    return await store.page(tx, after, limit)
+
+
+async def add_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group, list[Member]]:
+    """From their next request on they have the group's roles. Adding again changes nothing."""
+    group = await _permitted(tx, actor, id, "group.update")
+    kind = await store.kind_of(tx, group.tenant_id, member)
+    if kind is None:
+        whose = f"tenant {group.tenant_id}" if group.tenant_id else "the platform"
+        raise Invalid(
+            f"member: {whose} has no user or service account {member!r}", code="unknown_member"
+        )
+    if await store.add_member(tx, group, member, kind):
+        _tell(tx, actor, group, "add_member", "group.member_added", member)
+    return group, await store.members(tx, group.id)
+
+
+async def remove_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group, list[Member]]:
+    """Afterwards they are not in it; also if they were not before."""
+    group = await _permitted(tx, actor, id, "group.update")
+    if await store.remove_member(tx, group, member):
+        _tell(tx, actor, group, "remove_member", "group.member_removed", member)
+    return group, await store.members(tx, group.id)
+
+
+async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Group:
+    group = await store.find(tx, id)
+    if group is None:
+        raise NotFound("group", id)
+    authorize(actor, action, resource(group))
+    return group
+
+
+def _tell(tx: Tx, actor: Actor, group: Group, verb: str, happened: str, member: str) -> None:
+    audit.record(tx, actor, f"group.{verb}", group.id, tenant_id=group.tenant_id, member=member)
+    events.emit(tx, happened, group.id, tenant_id=group.tenant_id, member=member)
