@@ -23,6 +23,7 @@ EXAMPLES = int(ASKED or 50)
 # Whoever asks for more also has the time to find the smallest example that fails.
 PHASES = (Phase.generate, Phase.shrink) if ASKED else (Phase.generate,)
 STEPS = 30
+pytestmark = [pytest.mark.timeout(0)] if ASKED else []
 
 
 def test_whatever_is_done_in_whatever_order_claims_hold(
