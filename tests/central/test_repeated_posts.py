@@ -77,6 +77,21 @@ POSTS: Final = {
     "/v1/providers": Post(201, 1, {**PROVIDER, "tenant": "{tenant}"}, {**PROVIDER, "tenant": "x"}),
     "/v1/providers/{provider}/disable": Post(200, 1, caller="admin"),
     "/v1/realm/rotate": Post(200, 1, caller="admin"),
+    "/v1/role-bindings": Post(
+        201,
+        1,
+        {"subject": "{account}", "role": "viewer"},
+        {"subject": "x", "role": "viewer"},
+        caller="admin",
+    ),
+    "/v1/groups": Post(201, 1, {"name": "raced"}, caller="admin"),
+    "/v1/groups/{group}/members": Post(
+        200, 1, {"member": "{account}"}, {"member": "x"}, caller="admin"
+    ),
+    "/v1/service-accounts": Post(201, 1, {"name": "raced"}, caller="admin"),
+    "/v1/service-accounts/{account}/keys": Post(201, 1, {"name": "k"}, caller="admin", secret=True),
+    "/v1/service-accounts/{account}/disable": Post(200, 1, caller="admin"),
+    "/v1/service-accounts/{account}/enable": Post(200, 1, caller="admin"),
 }
 
 
@@ -104,7 +119,10 @@ async def stage(
         browser = await realm.join("ann@acme.example", "admin")
         person = realm.api(await realm.device(browser))
         callers = {**tenant.apis, "platform": central.platform, "person": person}
+        group = await tenant.admin.made("/v1/groups", name="team")
+        account = await tenant.admin.made("/v1/service-accounts", name="robot")
         ids = {
+            "group": group["id"], "account": account["id"],
             "tenant": tenant.id, "site": site.id, "node": lease["node"],
             "slot": lease["slots"][0], "allocation": lease["id"],
             **await realm_stage.things(central, tenant, "acme"),
