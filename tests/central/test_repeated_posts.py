@@ -85,6 +85,21 @@ POSTS: Final = {
     "/v1/providers": Post(201, 1, {**PROVIDER, "tenant": "{tenant}"}, {**PROVIDER, "tenant": "x"}),
     "/v1/providers/{provider}/disable": Post(200, 1, caller="admin"),
     "/v1/realm/rotate": Post(200, 1, caller="admin"),
+    "/v1/role-bindings": Post(
+        201,
+        1,
+        {"subject": "{account}", "role": "viewer"},
+        {"subject": "x", "role": "viewer"},
+        caller="admin",
+    ),
+    "/v1/groups": Post(201, 1, {"name": "raced"}, caller="admin"),
+    "/v1/groups/{group}/members": Post(
+        200, 1, {"member": "{account}"}, {"member": "x"}, caller="admin"
+    ),
+    "/v1/service-accounts": Post(201, 1, {"name": "raced"}, caller="admin"),
+    "/v1/service-accounts/{account}/keys": Post(201, 1, {"name": "k"}, caller="admin", secret=True),
+    "/v1/service-accounts/{account}/disable": Post(200, 1, caller="admin"),
+    "/v1/service-accounts/{account}/enable": Post(200, 1, caller="admin"),
     # These go on after their answer, which is in the log too: so they are the last.
     "/v1/tenants/{leaver}/offboard": Post(202, 1, BECAUSE, only="tenant.offboard"),
     "/v1/onboardings": Post(202, 1, FILE, only="onboarding.create"),
@@ -117,7 +132,10 @@ async def stage(
         for kind in ("vrf", "vlan"):
             await central.platform.made("/v1/pools", name=kind, kind=kind, first=1, last=99)
         callers = {**tenant.apis, "platform": central.platform, "person": person}
+        group = await tenant.admin.made("/v1/groups", name="team")
+        account = await tenant.admin.made("/v1/service-accounts", name="robot")
         ids = {
+            "group": group["id"], "account": account["id"],
             "tenant": tenant.id, "site": site.id, "node": lease["node"],
             "slot": lease["slots"][0], "allocation": lease["id"],
             "other": (await central.tenant("other")).id,

@@ -65,6 +65,10 @@ async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = 
     await central.platform.made(f"/v1/tenants/{tenant.id}/network", vlans=1)
     file = {"tenant": realm, "admin": {"email": "first@acme.example"}}
     await central.platform.made("/v1/onboardings", **file)
+    robot = await tenant.admin.made("/v1/service-accounts", name="robot")
+    group = await tenant.admin.made("/v1/groups", name="team")
+    await tenant.admin.made(f"/v1/groups/{group['id']}/members", member=robot["id"])
+    await tenant.admin.made("/v1/role-bindings", subject=group["id"], role="member", project="main")
     made = await tenant.member.post_once(
         "k", "/v1/allocations", project="main", sku="h100.slice", gpus=1
     )
@@ -154,6 +158,12 @@ FORBIDDEN: dict[str, str] = {
     "write a SKU": "UPDATE skus SET price_micros_per_gpu_hour = 0",
     "approve a slot": "UPDATE slots SET approved_at = now()",
     "raise a role": "UPDATE api_keys SET role = 'admin'",
+    "raise a bound role": "UPDATE role_bindings SET role = 'admin'",
+    "move a binding": "UPDATE role_bindings SET scope_id = 'project_x'",
+    "lift a condition": "UPDATE role_bindings SET conditions = '{}'",
+    "give a group away": "UPDATE groups SET tenant_id = 'other'",
+    "rename an account": "UPDATE service_accounts SET name = 'x'",
+    "hand a key over": "UPDATE api_keys SET service_account_id = NULL",
     "extend a key": "UPDATE api_keys SET expires_at = NULL",
     "read a signing key": "SELECT sealed FROM realm_keys",
     "change a signing key": "UPDATE realm_keys SET public = '{}'",
@@ -196,6 +206,10 @@ INSERTS: dict[str, str] = {
     "quotas": "INSERT INTO quotas SELECT $1, 'organization', id, 'h100', 1 "
     "FROM organizations WHERE tenant_id = current_tenant()",
     "api_keys": "INSERT INTO api_keys VALUES ('key_x', $1, 'x', 'admin', 'h', now())",
+    "service_accounts": "INSERT INTO service_accounts (id, tenant_id, name, created_at) "
+    "VALUES ('sa_x', $1, 'x', now())",
+    "groups": "INSERT INTO groups (id, tenant_id, name, created_at) "
+    "VALUES ('group_x', $1, 'x', now())",
     "idempotency_keys": "INSERT INTO idempotency_keys VALUES ($1, 'a', 'k', '', 1, '', now())",
 }
 

@@ -96,8 +96,9 @@ async def follow(
     """Batches as they happen, for ever; an empty one when nothing happened for a while."""
     with wakeups.subscribe(outgoing.EVENTS) as wakeup:
         while True:
-            async with database.transaction(tenant=tenant) as tx:
-                batch = await read(tx, after=after, subject=subject)
+            # A reader may leave at any moment. What it asked of the database is brought to its end
+            # nevertheless: a connection that was left in the middle is good for nobody.
+            batch = await asyncio.shield(_next(database, tenant, after, subject))
             if batch:
                 after = batch[-1].seq
                 yield batch
@@ -108,3 +109,10 @@ async def follow(
                     await wakeup.wait()
             except TimeoutError:
                 yield []
+
+
+async def _next(
+    database: Database, tenant: TenantId | None, after: int, subject: str | None
+) -> list[Event]:
+    async with database.transaction(tenant=tenant) as tx:
+        return await read(tx, after=after, subject=subject)

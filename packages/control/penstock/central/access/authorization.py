@@ -42,12 +42,12 @@ def permits(actor: Actor, action: str, resource: Resource) -> bool:
 def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") -> None:
     """Return if permitted. What the actor may not even see does not exist for it.
 
-    `seen` is the action of those who see it, if it is not `noun.view`.
+    `seen` is what others who see it may do, besides `noun.view`.
     """
     if POLICIES.permit(actor, action, resource):
         return
-    view = seen or f"{resource.noun}.view"
-    if resource.id is not None and not POLICIES.permit(actor, view, resource):
+    views = [f"{resource.noun}.view", *([seen] if seen else [])]
+    if resource.id is not None and not any(POLICIES.permit(actor, v, resource) for v in views):
         raise NotFound(resource.noun, resource.id)
     if resource.status and POLICIES.permit(actor, action, replace(resource, status="")):
         raise Forbidden(
