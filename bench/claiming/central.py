@@ -33,8 +33,8 @@ class Central:
 
 
 @contextmanager
-def running(fleet: Fleet) -> Generator[Central, None, None]:
-    """Central on its own, as an operator starts it."""
+def running(fleet: Fleet, **settings: object) -> Generator[Central, None, None]:
+    """Central on its own, as an operator starts it, with these settings."""
     token = asyncio.run(_key(fleet))
     taken: list[int] = []
     for _ in LISTENERS:
@@ -53,6 +53,7 @@ def running(fleet: Fleet) -> Generator[Central, None, None]:
                 "PENSTOCK_CENTRAL_BOOTSTRAP_TOKEN_FILE": f"{folder}/admin",
                 "PENSTOCK_CENTRAL_LOG_LEVEL": "warning",
                 **{f"PENSTOCK_CENTRAL_{n}_LISTEN": address for n, address in listen.items()},
+                **{f"PENSTOCK_CENTRAL_{n}": str(value) for n, value in settings.items()},
                 "PENSTOCK_READY_FD": str(writer),
             },
             pass_fds=[writer],

@@ -89,7 +89,7 @@ CREATE TABLE sessions (
     user_id      text COLLATE "C" NOT NULL,
     kind         text NOT NULL CHECK (kind IN ('browser', 'client')),
     client_id    text COLLATE "C",
-    parent_id    text COLLATE "C" REFERENCES sessions,  -- the browser session that it came from
+    parent_id    text COLLATE "C",                      -- the browser session that it came from
     hash         bytea UNIQUE,                          -- of a browser's cookie
     scope        text NOT NULL,
     amr          text[] NOT NULL,                       -- how the person proved who they are
@@ -102,6 +102,7 @@ CREATE TABLE sessions (
     ended_reason text,
     FOREIGN KEY (user_id, tenant_id) REFERENCES users (id, tenant_id),
     FOREIGN KEY (tenant_id, client_id) REFERENCES realm_clients (tenant_id, id),
+    FOREIGN KEY (parent_id, tenant_id) REFERENCES sessions (id, tenant_id),
     UNIQUE (id, tenant_id),
     CHECK ((kind = 'browser') = (client_id IS NULL)),
     CHECK ((kind = 'browser') = (hash IS NOT NULL))
@@ -116,7 +117,7 @@ CREATE TABLE authorization_codes (
     tenant_id     text COLLATE "C" NOT NULL REFERENCES realms,
     client_id     text COLLATE "C" NOT NULL,
     user_id       text COLLATE "C" NOT NULL,
-    browser_id    text COLLATE "C" NOT NULL REFERENCES sessions,
+    browser_id    text COLLATE "C" NOT NULL,
     redirect_uri  text NOT NULL,
     scope         text NOT NULL,
     nonce         text,
@@ -126,9 +127,11 @@ CREATE TABLE authorization_codes (
     created_at    timestamptz NOT NULL,
     expires_at    timestamptz NOT NULL,
     used_at       timestamptz,
-    session_id    text COLLATE "C" REFERENCES sessions,  -- what was issued for it
+    session_id    text COLLATE "C",  -- what was issued for it
     FOREIGN KEY (user_id, tenant_id) REFERENCES users (id, tenant_id),
-    FOREIGN KEY (tenant_id, client_id) REFERENCES realm_clients (tenant_id, id)
+    FOREIGN KEY (tenant_id, client_id) REFERENCES realm_clients (tenant_id, id),
+    FOREIGN KEY (browser_id, tenant_id) REFERENCES sessions (id, tenant_id),
+    FOREIGN KEY (session_id, tenant_id) REFERENCES sessions (id, tenant_id)
 );
 SELECT wall_off('authorization_codes');
 GRANT SELECT, INSERT, UPDATE (used_at, session_id) ON authorization_codes TO {app}, {system};
@@ -148,10 +151,11 @@ CREATE TABLE device_codes (
     user_id    text COLLATE "C",
     amr        text[],
     auth_at    timestamptz,
-    session_id text COLLATE "C" REFERENCES sessions,  -- what was issued for it; set once
+    session_id text COLLATE "C",  -- what was issued for it; set once
     UNIQUE (tenant_id, user_code),
     FOREIGN KEY (user_id, tenant_id) REFERENCES users (id, tenant_id),
     FOREIGN KEY (tenant_id, client_id) REFERENCES realm_clients (tenant_id, id),
+    FOREIGN KEY (session_id, tenant_id) REFERENCES sessions (id, tenant_id),
     CHECK ((decision IS NULL) = (user_id IS NULL))
 );
 SELECT wall_off('device_codes');

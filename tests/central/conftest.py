@@ -7,10 +7,12 @@ import pytest
 
 from penstock.kernel import db
 from penstock.kernel.db import Database
+from penstock.local.postgres import EmbeddedPostgres
 
-from . import plane, stand_in_site
+from . import plane, raw_sql, stand_in_site, wall_stage
 from .plane import Central, Tenant
 from .stand_in_site import StandInSite
+from .wall_stage import Wall
 
 
 @pytest.fixture
@@ -49,3 +51,25 @@ async def central_database(central_url: str) -> AsyncGenerator[Database, None]:
     database = await db.connect(central_url, "central", size=4)
     yield database
     await database.close()
+
+
+@pytest.fixture(scope="session")
+async def wall(
+    server: EmbeddedPostgres, templates: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncGenerator[Wall, None]:
+    """Two tenants with a row in every table. No test leaves anything behind."""
+    folder = tmp_path_factory.mktemp("wall")
+    url = server.create_database("wall", template=templates["central"])
+    async with (
+        plane.running(url, folder / "central") as central,
+        stand_in_site.connected(central, folder / "site", nodes=1) as site,
+    ):
+        await catalog(central)
+        mine, theirs = await central.tenant("acme"), await central.tenant("other")
+        await wall_stage.use(central, site, mine)
+        await wall_stage.use(central, site, theirs, "other")
+    async with wall_stage.session(url) as superuser:
+        await superuser.execute("ANALYZE")
+        tables = await raw_sql.tables(superuser, wall_stage.APP)
+    yield Wall(url, mine.id, theirs.id, tables)
+    server.drop_database("wall")

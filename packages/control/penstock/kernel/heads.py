@@ -1,15 +1,17 @@
 """Limits on what comes before a body: the target and the headers.
 
-The parser itself takes a head of any size, so one that never ends is cut off where bytes
-arrive; a head that is whole is judged by the edge, which can say what is wrong with it.
+The parser itself takes a head of any size, for any time, so one that never ends is cut off where
+bytes arrive; a head that is whole is judged by the edge, which can say what is wrong with it.
 """
 
+import asyncio
+from http import HTTPStatus
 from typing import Final
 
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from penstock.kernel.errors import HeadTooLarge, Problem, TargetTooLong
+from penstock.kernel.errors import HeadTooLarge, Problem, TargetTooLong, TooSlow
 from penstock.kernel.problems import render
 
 TARGET_BYTES_MAX: Final = 8 * 1024
@@ -17,6 +19,7 @@ HEADER_BYTES_MAX: Final = 8 * 1024
 HEADERS_BYTES_MAX: Final = 32 * 1024
 HEADERS_MAX: Final = 100
 HEAD_BYTES_MAX: Final = 64 * 1024  # as it arrives, before it is whole
+HEAD_S_MAX: Final = 20.0  # from when there is room for one until it is whole
 LINGER_S: Final = 1.0  # closing at once would take back the answer: what is unread resets
 
 
@@ -37,11 +40,25 @@ def refusal(scope: Scope) -> Problem | None:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """HTTP/1.1 whose heads have an end."""
+    """HTTP/1.1 whose heads have an end, and come to it in time.
 
+    The clock runs while nothing but a head can come: from the connection on, and from the end of
+    each answer. Whoever says nothing after an answer is let go sooner, by uvicorn itself.
+    """
+
+    head_s_max = HEAD_S_MAX
     _in_head = False
     _head_bytes = 0
     _refused = False
+    _clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self._start_clock()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_clock()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._refused:
@@ -50,7 +67,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head_bytes += len(data)
         super().data_received(data)
         if self._in_head and self._head_bytes > HEAD_BYTES_MAX:
-            self._refuse()
+            self._refuse(HeadTooLarge(f"the head is longer than {HEAD_BYTES_MAX} bytes"))
 
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
@@ -58,12 +75,35 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._stop_clock()
         super().on_headers_complete()
 
-    def _refuse(self) -> None:
+    def on_response_complete(self) -> None:
+        another = bool(self.pipeline)  # came meanwhile, and is served now
+        super().on_response_complete()
+        if not another and not self.transport.is_closing():
+            self._start_clock()
+
+    def _start_clock(self) -> None:
+        self._stop_clock()
+        self._clock = self.loop.call_later(self.head_s_max, self._give_up)
+
+    def _stop_clock(self) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+
+    def _give_up(self) -> None:
+        if self._in_head and not self._refused:
+            self._refuse(TooSlow(f"the head did not arrive within {self.head_s_max:g} s"))
+        else:
+            self.transport.close()
+
+    def _refuse(self, why: Problem) -> None:
         self._refused = True
-        answer = render(HeadTooLarge(f"the head is longer than {HEAD_BYTES_MAX} bytes"), "")
-        lines = [b"HTTP/1.1 431 Request Header Fields Too Large", b"connection: close"]
+        answer = render(why, "")
+        phrase = HTTPStatus(why.status).phrase.encode()
+        lines = [b"HTTP/1.1 %d %s" % (why.status, phrase), b"connection: close"]
         lines += [name + b": " + value for name, value in answer.raw_headers]
         self.transport.write(b"\r\n".join([*lines, b"", bytes(answer.body)]))
         self.loop.call_later(LINGER_S, self.transport.close)

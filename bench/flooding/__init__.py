@@ -1,0 +1,1 @@
+"""Requests at a rate of their own, and what became of them."""
