@@ -1,26 +1,33 @@
--- How much may be held: quotas of GPUs, and the balances of those who pay beforehand.
+-- How much may be held and spent: quotas, and the balances of those who pay beforehand.
 
--- At most so many GPUs at once, of a family or (family '') of all. A scope without a line
--- has no limit of its own; whoever leases must fit into every line above it.
+-- At most so much of a kind: GPUs at once (of a family or, family '', of all), whole nodes and
+-- VLANs at once, micro-units of a currency in a calendar month (UTC). A scope without a line has
+-- no limit of its own; whoever leases must fit into every line above it.
 CREATE TABLE quotas (
     tenant_id       text COLLATE "C" NOT NULL REFERENCES tenants,
     scope           text NOT NULL CHECK (scope IN ('tenant', 'organization', 'project')),
     scope_id        text COLLATE "C" NOT NULL,
     family          text NOT NULL,
-    gpus_max        integer NOT NULL CHECK (gpus_max >= 0),
+    most            bigint NOT NULL CHECK (most >= 0),
+    kind            text NOT NULL DEFAULT 'gpus'
+        CHECK (kind IN ('gpus', 'nodes', 'vlans', 'spend')),
+    currency        text NOT NULL DEFAULT '',
     organization_id text COLLATE "C"
         GENERATED ALWAYS AS (CASE WHEN scope = 'organization' THEN scope_id END) STORED,
     project_id      text COLLATE "C"
         GENERATED ALWAYS AS (CASE WHEN scope = 'project' THEN scope_id END) STORED,
-    PRIMARY KEY (scope_id, family),
+    PRIMARY KEY (scope_id, kind, family, currency),
     CHECK (scope <> 'tenant' OR scope_id = tenant_id),
+    CHECK (kind = 'gpus' OR family = ''),
+    CHECK (currency ~ CASE kind WHEN 'spend' THEN '^[A-Z]{3}$' ELSE '^$' END),
+    CHECK (kind <> 'vlans' OR scope = 'tenant'),  -- networks are the whole tenant's
     FOREIGN KEY (organization_id, tenant_id) REFERENCES organizations (id, tenant_id),
     FOREIGN KEY (project_id, tenant_id) REFERENCES projects (id, tenant_id)
 );
-CREATE INDEX quotas_tenant ON quotas (tenant_id, family);
+CREATE INDEX quotas_tenant ON quotas (tenant_id, kind, family);
 SELECT wall_off('quotas');
 GRANT SELECT, INSERT, DELETE ON quotas TO {app};
-GRANT UPDATE (gpus_max) ON quotas TO {app};
+GRANT UPDATE (most) ON quotas TO {app};
 GRANT SELECT, INSERT, UPDATE, DELETE ON quotas TO {system};
 -- What a tenant as a whole may hold is the platform's to say.
 CREATE POLICY below_tenant_insert ON quotas AS RESTRICTIVE FOR INSERT TO {app}
@@ -30,14 +37,15 @@ CREATE POLICY below_tenant_update ON quotas AS RESTRICTIVE FOR UPDATE TO {app}
 CREATE POLICY below_tenant_delete ON quotas AS RESTRICTIVE FOR DELETE TO {app}
     USING (scope <> 'tenant');
 
--- How many GPUs each project holds now, those being cleaned included. Only the trigger
--- below writes it, in the statement that changes an allocation.
+-- How many GPUs, and whole nodes, each project holds now, those being cleaned included. Only the
+-- trigger below writes it, in the statement that changes an allocation.
 CREATE TABLE gpus_held (
     tenant_id       text COLLATE "C" NOT NULL,
     organization_id text COLLATE "C" NOT NULL,
     project_id      text COLLATE "C" NOT NULL,
     family          text NOT NULL,
     gpus            bigint NOT NULL CHECK (gpus >= 0),
+    nodes           bigint NOT NULL DEFAULT 0 CHECK (nodes >= 0),
     PRIMARY KEY (project_id, family),
     FOREIGN KEY (project_id, organization_id, tenant_id)
         REFERENCES projects (id, organization_id, tenant_id)
@@ -55,34 +63,37 @@ CREATE FUNCTION count_gpus_held() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
-        INSERT INTO gpus_held AS h (tenant_id, organization_id, project_id, family, gpus)
-        SELECT p.tenant_id, p.organization_id, p.id, a.family, sum(a.gpus)
+        INSERT INTO gpus_held AS h (tenant_id, organization_id, project_id, family, gpus, nodes)
+        SELECT p.tenant_id, p.organization_id, p.id, a.family, sum(a.gpus),
+            count(*) FILTER (WHERE a.shape = 'baremetal')
         FROM after_rows a JOIN projects p ON p.id = a.project_id
         WHERE a.node_id IS NOT NULL AND a.freed_at IS NULL
         GROUP BY p.id, a.family ORDER BY p.id, a.family
-        ON CONFLICT (project_id, family) DO UPDATE SET gpus = h.gpus + excluded.gpus;
+        ON CONFLICT (project_id, family)
+        DO UPDATE SET gpus = h.gpus + excluded.gpus, nodes = h.nodes + excluded.nodes;
         RETURN NULL;
     END IF;
-    -- Most updates change nothing that counts, and then write nothing. What shrinks is there
-    -- already; the two halves never touch the same row.
+    -- Most updates change nothing that counts, and then write nothing. Where anything shrinks
+    -- there is a row already; the two halves never touch the same row.
     WITH counted AS (
-        SELECT project_id, family, gpus FROM after_rows
+        SELECT project_id, family, gpus, (shape = 'baremetal')::int AS nodes FROM after_rows
         WHERE node_id IS NOT NULL AND freed_at IS NULL
         UNION ALL
-        SELECT project_id, family, -gpus FROM before_rows
+        SELECT project_id, family, -gpus, -(shape = 'baremetal')::int FROM before_rows
         WHERE node_id IS NOT NULL AND freed_at IS NULL
     ), change AS (
-        SELECT project_id, family, sum(gpus) AS gpus FROM counted
-        GROUP BY project_id, family HAVING sum(gpus) <> 0
+        SELECT project_id, family, sum(gpus) AS gpus, sum(nodes) AS nodes FROM counted
+        GROUP BY project_id, family HAVING sum(gpus) <> 0 OR sum(nodes) <> 0
     ), given_back AS (
-        UPDATE gpus_held h SET gpus = h.gpus + c.gpus FROM change c
-        WHERE h.project_id = c.project_id AND h.family = c.family AND c.gpus < 0
+        UPDATE gpus_held h SET gpus = h.gpus + c.gpus, nodes = h.nodes + c.nodes FROM change c
+        WHERE h.project_id = c.project_id AND h.family = c.family AND (c.gpus < 0 OR c.nodes < 0)
     )
-    INSERT INTO gpus_held AS h (tenant_id, organization_id, project_id, family, gpus)
-    SELECT p.tenant_id, p.organization_id, p.id, c.family, c.gpus
+    INSERT INTO gpus_held AS h (tenant_id, organization_id, project_id, family, gpus, nodes)
+    SELECT p.tenant_id, p.organization_id, p.id, c.family, c.gpus, c.nodes
     FROM change c JOIN projects p ON p.id = c.project_id
-    WHERE c.gpus > 0 ORDER BY p.id, c.family
-    ON CONFLICT (project_id, family) DO UPDATE SET gpus = h.gpus + excluded.gpus;
+    WHERE c.gpus >= 0 AND c.nodes >= 0 ORDER BY p.id, c.family
+    ON CONFLICT (project_id, family)
+    DO UPDATE SET gpus = h.gpus + excluded.gpus, nodes = h.nodes + excluded.nodes;
     RETURN NULL;
 END $$;
 GRANT CREATE ON SCHEMA public TO {system};  -- an owner must have it while it becomes one
@@ -96,36 +107,27 @@ ALTER FUNCTION count_gpus_held OWNER TO {system};
 REVOKE CREATE ON SCHEMA public FROM {system};
 REVOKE EXECUTE ON FUNCTION count_gpus_held FROM PUBLIC;
 
--- Every limit with what is held under it. The one definition of "used".
-CREATE VIEW quota_lines WITH (security_invoker = true) AS
-    SELECT q.tenant_id, q.scope, q.scope_id, q.family, q.gpus_max, held.gpus AS gpus_used
-    FROM quotas q CROSS JOIN LATERAL (
-        SELECT coalesce(sum(h.gpus), 0)::bigint AS gpus FROM gpus_held h
-        WHERE h.tenant_id = q.tenant_id AND q.family IN ('', h.family)
-            AND (q.scope <> 'organization' OR h.organization_id = q.scope_id)
-            AND (q.scope <> 'project' OR h.project_id = q.scope_id)) AS held;
-GRANT SELECT ON quota_lines TO {app}, {system};
-
 CREATE VIEW invariant_gpus_held_out_of_step WITH (security_invoker = true) AS
     SELECT project_id, family FROM gpus_held h FULL JOIN (
-        SELECT project_id, family, sum(gpus) AS gpus FROM allocations
+        SELECT project_id, family, sum(gpus) AS gpus,
+            count(*) FILTER (WHERE shape = 'baremetal') AS nodes
+        FROM allocations
         WHERE node_id IS NOT NULL AND freed_at IS NULL GROUP BY project_id, family
     ) AS truth USING (project_id, family)
-    WHERE coalesce(h.gpus, 0) <> coalesce(truth.gpus, 0);
-
-CREATE VIEW invariant_quota_exceeded WITH (security_invoker = true) AS
-    SELECT scope_id, family FROM quota_lines WHERE gpus_used > gpus_max;
+    WHERE (coalesce(h.gpus, 0), coalesce(h.nodes, 0))
+        <> (coalesce(truth.gpus, 0), coalesce(truth.nodes, 0));
 
 CREATE VIEW invariant_quota_above_parent WITH (security_invoker = true) AS
-    SELECT child.scope_id, child.family FROM quotas child
+    SELECT child.scope_id, child.kind, child.family FROM quotas child
     LEFT JOIN projects p ON p.id = child.project_id
-    JOIN quotas parent ON parent.tenant_id = child.tenant_id AND parent.family = child.family
+    JOIN quotas parent ON parent.tenant_id = child.tenant_id
+        AND (parent.kind, parent.family, parent.currency)
+            = (child.kind, child.family, child.currency)
         AND (parent.scope = 'tenant' AND child.scope <> 'tenant'
             OR parent.organization_id = p.organization_id)
-    WHERE child.gpus_max > parent.gpus_max;
+    WHERE child.most > parent.most;
 
-GRANT SELECT ON invariant_gpus_held_out_of_step, invariant_quota_exceeded,
-    invariant_quota_above_parent TO {system};
+GRANT SELECT ON invariant_gpus_held_out_of_step, invariant_quota_above_parent TO {system};
 
 -- What is left of prepaid money: credited − the sum of debited. No row: the tenant pays
 -- afterwards, and nothing is checked. One currency per balance.

@@ -14,7 +14,7 @@ CREATE TABLE templates (
     residency        text[] NOT NULL CHECK (cardinality(residency) <= 32),
     strategy         text NOT NULL CHECK (strategy IN ('pack', 'spread')),
     price_micros_max bigint CHECK (price_micros_max >= 0),
-    quotas           jsonb NOT NULL,  -- by family ('' for all): the most GPUs at once
+    quotas           jsonb NOT NULL,  -- the most of each: {"gpus": 8, "gpus:h100": 4, "spend:USD": 9}
     changed_at       timestamptz NOT NULL,
     changed_by       text NOT NULL,
     CHECK (site_id IS NULL OR sites = ARRAY[site_id])

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.central.balances.gate import Gate, Rate, amount
-from penstock.central.balances.model import Balance
+from penstock.central.balances.gate import Gate, Rate
+from penstock.central.balances.model import Balance, amount
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.ids import TenantId
 

@@ -13,7 +13,8 @@ pytestmark = pytest.mark.anyio
 
 OTHER_NODE = "(SELECT min(id) FROM nodes WHERE id <> (SELECT node_id FROM allocations))"
 CLAIM = "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)"
-QUOTA = "INSERT INTO quotas (tenant_id, scope, scope_id, family, gpus_max)"
+QUOTA = "INSERT INTO quotas (tenant_id, scope, scope_id, family, most)"
+KIND = "INSERT INTO quotas (tenant_id, scope, scope_id, kind, currency, family, most)"
 ASSIGNED = (
     "INSERT INTO pools (id, name, kind, numbers, created_at, created_by) "
     "VALUES ('p', 'p', 'vlan', '[5,9]', now(), ''); "
@@ -35,6 +36,8 @@ BROKEN: dict[str, str] = {
     "quota_exceeded": f"{QUOTA} SELECT id, 'tenant', id, 'h100', 1 FROM tenants",
     "quota_above_parent": f"{QUOTA} SELECT id, 'tenant', id, '', 4 FROM tenants; "
     f"{QUOTA} SELECT tenant_id, 'project', id, '', 5 FROM projects",
+    "spent_out_of_step": "INSERT INTO spent SELECT tenant_id, organization_id, p.id, s.id, 'USD', "
+    "'2026-01-01', 1 FROM projects p, sites s",
     "balance_out_of_step": "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants",
     "debit_is_not_the_cost": "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, "
     "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)' FROM allocations",
@@ -59,6 +62,17 @@ BROKEN: dict[str, str] = {
 BROKEN_TOO: dict[str, str] = {
     "UPDATE audit_exports SET fault = 'cut off'": "audit_export",
     "DELETE FROM gpus_held": "gpus_held_out_of_step",
+    "UPDATE gpus_held SET nodes = 1": "gpus_held_out_of_step",
+    "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, gpus, 1000000, currency, "
+    "NULL, '[2026-01-31 23:00,2026-02-01 01:00)' FROM allocations": "spent_out_of_step",
+    f"{KIND} SELECT id, 'tenant', id, 'vlans', '', '', 0 FROM tenants; "
+    f"{ASSIGNED} 5, now() FROM tenants": "quota_exceeded",
+    f"UPDATE allocations SET shape = 'baremetal'; UPDATE gpus_held SET nodes = 1; "
+    f"{KIND} SELECT tenant_id, 'project', id, 'nodes', '', '', 0 FROM projects": "quota_exceeded",
+    f"{KIND} SELECT id, 'tenant', id, 'spend', 'USD', '', 4 FROM tenants; "
+    f"{KIND} SELECT tenant_id, 'project', id, 'spend', 'USD', '', 5 FROM projects": (
+        "quota_above_parent"
+    ),
     "UPDATE gpus_held SET family = 'a100'": "gpus_held_out_of_step",
     f"{QUOTA} SELECT tenant_id, 'project', id, '', 1 FROM projects": "quota_exceeded",
     f"{QUOTA} SELECT tenant_id, 'organization', id, '', 1 FROM organizations": "quota_exceeded",
@@ -103,7 +117,10 @@ async def test_limits_that_hold_are_no_violation(central_url: str) -> None:
     lines = (
         f"{QUOTA} SELECT id, 'tenant', id, 'h100', 2 FROM tenants; "
         f"{QUOTA} SELECT tenant_id, 'organization', id, 'h100', 2 FROM organizations; "
-        f"{QUOTA} SELECT tenant_id, 'project', id, '', 9 FROM projects"
+        f"{QUOTA} SELECT tenant_id, 'project', id, '', 9 FROM projects; "
+        f"{KIND} SELECT tenant_id, 'project', id, 'nodes', '', '', 9 FROM projects; "
+        f"{KIND} SELECT id, 'tenant', id, 'spend', 'USD', '', 4 FROM tenants; "
+        f"{KIND} SELECT tenant_id, 'project', id, 'spend', 'EUR', '', 5 FROM projects"
     )
     assert set((await broken_by(central_url, lines)).values()) == {0}
 

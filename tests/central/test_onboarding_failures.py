@@ -7,7 +7,7 @@ import pytest
 from penstock.central.onboardings import limits
 from penstock.central.onboardings.model import STEPS
 from penstock.central.onboardings.saga import STAGES
-from penstock.central.quotas.model import TOTAL, Level, Scope
+from penstock.central.quotas.model import TOTAL, Level, Scope, gpus
 from penstock.kernel.actor import SYSTEM
 from penstock_contracts import failpoints
 from penstock_contracts.ids import TenantId
@@ -113,7 +113,7 @@ async def test_a_change_that_fails_puts_back_what_it_changed_and_keeps_what_it_g
 
 
 async def _limits(central: Central) -> list[Json]:
-    return await central.rows("SELECT scope_id, family, gpus_max FROM quotas ORDER BY 1, 2")
+    return await central.rows("SELECT scope_id, family, most FROM quotas ORDER BY 1, 2")
 
 
 async def test_a_limit_that_is_used_meanwhile_is_not_put_back(
@@ -123,13 +123,13 @@ async def test_a_limit_that_is_used_meanwhile_is_not_put_back(
     id = TenantId(tenant.id)
     scope = Scope(Level.TENANT, id, id)
     async with central.database.transaction() as tx:
-        changes = await limits.bring(tx, SYSTEM, scope, {TOTAL: 8, "h100": 4})
+        changes = await limits.bring(tx, SYSTEM, scope, {TOTAL: 8, gpus("h100"): 4})
     await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=2)
     async with central.database.transaction() as tx:
         detail = await limits.put_back(tx, SYSTEM, changes)
     assert "holds 2 GPUs now" in detail
     (left,) = await _limits(central)
-    assert (left["family"], left["gpus_max"]) == ("", 8), "the other one, which was new, is gone"
+    assert (left["family"], left["most"]) == ("", 8), "the other one, which was new, is gone"
     assert await central.violations() == {}
 
 

@@ -13,9 +13,9 @@ from penstock.central.organizations import service as organizations
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.projects import service as projects
-from penstock.central.quotas import scopes
+from penstock.central.quotas import scopes, store
 from penstock.central.quotas import service as quotas
-from penstock.central.quotas.model import TOTAL
+from penstock.central.quotas.model import TOTAL, Kind, Line, Measure, gpus
 from penstock.kernel import db, invariants
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
@@ -71,7 +71,7 @@ class Race:
         random.shuffle(asked)
         return [id for id in await asyncio.gather(*asked) if id is not None]
 
-    async def limit(self, gpus_max: int, family: str, **which: str) -> None:
+    async def limit(self, most: int, measure: Measure, **which: str) -> None:
         """As those who may: the platform for a tenant, its admin behind the wall for the rest."""
         admin = Actor("key", "key_2", "admin", self.stage.tenant_id)
         if "tenant" in which:
@@ -79,17 +79,25 @@ class Race:
         actor = SYSTEM if "tenant" in which else admin
         async with self.stage.database.transaction(tenant=actor.tenant_id) as tx:
             scope = await scopes.find(tx, actor, **which)
-            await quotas.set_limit(tx, actor, scope, family, gpus_max)
+            await quotas.set_limit(tx, actor, scope, measure, most)
 
     async def limit_if_possible(self, rng: random.Random) -> bool:
         which = rng.choice([which for which, _, _ in LIMITS])
         try:
-            await self.limit(rng.randint(0, 24), rng.choice((TOTAL, "h100")), **which)
+            await self.limit(rng.randint(0, 24), rng.choice((TOTAL, gpus("h100"))), **which)
         except Conflict as refusal:
             if not refusal.code.startswith("quota_"):
                 raise
             return False
         return True
+
+    async def lines(self, limit: int) -> list[Line]:
+        """Those with this limit, with what is used."""
+        scopes = [row["scope_id"] for row in await self.owner.fetch("SELECT scope_id FROM quotas")]
+        async with self.stage.database.transaction() as tx:
+            return [
+                line for line in await store.limited(tx, scopes, list(Kind)) if line.limit == limit
+            ]
 
     async def check(self) -> int:
         """How many commits were watched; nothing may have been wrong at any."""
@@ -136,12 +144,12 @@ async def furnish(database: Database, stage: Stage) -> None:
                 )
 
 
-@pytest.mark.parametrize("family", [TOTAL, "h100"])
+@pytest.mark.parametrize("measure", [TOTAL, gpus("h100")], ids=str)
 @pytest.mark.parametrize(("which", "gpus_max", "in_all"), LIMITS)
 async def test_exactly_as_many_are_admitted_as_fit_and_what_is_given_back_is_admitted_again(
-    race: Race, which: dict[str, str], gpus_max: int, in_all: int, family: str
+    race: Race, which: dict[str, str], gpus_max: int, in_all: int, measure: Measure
 ) -> None:
-    await race.limit(gpus_max, family, **which)
+    await race.limit(gpus_max, measure, **which)
     async with asyncio.timeout(60):
         held = await race.lease_all()
         assert len(held) == in_all == await race.held()
@@ -150,10 +158,7 @@ async def test_exactly_as_many_are_admitted_as_fit_and_what_is_given_back_is_adm
         assert await race.held() == in_all - 6
         again = await race.lease_all()
     assert len(again) >= 6
-    limited: int = await race.owner.fetchval(
-        "SELECT gpus_used FROM quota_lines WHERE gpus_max = $1", gpus_max
-    )
-    assert limited == gpus_max
+    assert [line.used for line in await race.lines(gpus_max)] == [gpus_max]
     assert await race.check() > 10
 
 

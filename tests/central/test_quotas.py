@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.central.quotas.ledger import Demand, Ledger
-from penstock.central.quotas.model import TOTAL, Level, Line
+from penstock.central.quotas.model import TOTAL, Level, Line, Measure, gpus
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
 from .plane import Answer, Api, Central, Json, Tenant
@@ -170,20 +170,20 @@ ANOTHER = Demand(TenantId("t"), OrganizationId("o"), ProjectId("q"), "a100", 2)
 
 
 @pytest.mark.parametrize(
-    ("level", "scope_id", "family", "counts_another"),
+    ("level", "scope_id", "measure", "counts_another"),
     [
         (Level.TENANT, "t", TOTAL, True),
-        (Level.TENANT, "t", "h100", False),
+        (Level.TENANT, "t", gpus("h100"), False),
         (Level.ORGANIZATION, "o", TOTAL, True),
-        (Level.ORGANIZATION, "o", "h100", False),
+        (Level.ORGANIZATION, "o", gpus("h100"), False),
         (Level.PROJECT, "p", TOTAL, False),
-        (Level.PROJECT, "p", "h100", False),
+        (Level.PROJECT, "p", gpus("h100"), False),
     ],
 )
 def test_every_line_alone_holds_a_batch_to_its_limit(
-    level: Level, scope_id: str, family: str, counts_another: bool
+    level: Level, scope_id: str, measure: Measure, counts_another: bool
 ) -> None:
-    ledger = Ledger([Line(level, scope_id, family, 5, 1)])
+    ledger = Ledger([Line(level, scope_id, measure, 5, 1)])
     assert ledger.refuse(DEMAND) is None
     ledger.take(DEMAND)
     assert ledger.refuse(DEMAND) is None, "exactly full is within the limit"

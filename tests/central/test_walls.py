@@ -57,6 +57,7 @@ FORBIDDEN: dict[str, str] = {
     "move a limit": "UPDATE quotas SET scope_id = 'project_x'",
     "hold less than it does": "UPDATE gpus_held SET gpus = 0",
     "forget what it holds": "DELETE FROM gpus_held",
+    "have spent less": "UPDATE spent SET micros = 0",
     "top its balance up": "UPDATE balances SET credited_micros = 1",
     "write a credit": "INSERT INTO credits VALUES ('c', current_tenant(), 1, 'USD', '', '', now())",
     "take a debit back": "UPDATE debits SET debited_micros = 0",
@@ -188,16 +189,16 @@ async def test_a_tenant_sets_limits_of_its_parts_and_not_its_own(
         with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
             async with app.transaction():
                 await app.execute(granted, tenant.id)
-        for sql in ("UPDATE quotas SET gpus_max = 99", "DELETE FROM quotas"):
+        for sql in ("UPDATE quotas SET most = 99", "DELETE FROM quotas"):
             assert (await app.execute(sql)).endswith(" 0"), sql
         with pytest.raises(asyncpg.ForeignKeyViolationError):
             async with app.transaction():
                 await app.execute(taken, tenant.id, other.project)
         await app.execute(taken, tenant.id, tenant.project)
-        assert await app.execute("UPDATE quotas SET gpus_max = 4") == "UPDATE 1"
+        assert await app.execute("UPDATE quotas SET most = 4") == "UPDATE 1"
         assert await app.execute("DELETE FROM quotas") == "DELETE 1"
-    limits = await central.rows("SELECT scope_id, gpus_max FROM quotas ORDER BY gpus_max")
+    limits = await central.rows("SELECT scope_id, most FROM quotas ORDER BY most")
     assert limits == [
-        {"scope_id": tenant.id, "gpus_max": 5},
-        {"scope_id": other.id, "gpus_max": 7},
+        {"scope_id": tenant.id, "most": 5},
+        {"scope_id": other.id, "most": 7},
     ]

@@ -406,14 +406,19 @@ def test_curl_shows_the_call_without_the_token_and_makes_none(
 
 def test_quotas_show_what_is_used_and_what_is_free(here: Api, cli: Cli) -> None:
     scope = {"scope": "project", "scope_id": "project_1"}
-    total = {**scope, "family": None, "gpus_max": None, "gpus_used": 3}
-    h100 = {**scope, "family": "h100", "gpus_max": 8, "gpus_used": 3}
-    here.on("GET", "/v1/quotas", {"items": [total, h100], "next": None})
+    total = {**scope, "kind": "gpus", "family": None, "limit": None, "used": 3}
+    h100 = {**scope, "kind": "gpus", "family": "h100", "limit": 8, "used": 3}
+    nodes = {**scope, "kind": "nodes", "family": None, "limit": 2, "used": 2}
+    spend = {**scope, "kind": "spend", "currency": "USD", "limit": 5 * 10**9, "used": 1_500_000}
+    here.on("GET", "/v1/quotas", {"items": [total, h100, nodes, spend], "next": None})
     ran = cli("quota", "ls", "--project", "main")
     assert here.calls[0].query == {"project": "main"}
     lines = [line.split() for line in ran.out.splitlines()]
-    assert lines[1] == ["project", "project_1", "all", "3", "–", "–"]
-    assert lines[2] == ["project", "project_1", "h100", "3", "8", "5"]
+    assert lines[1] == ["project", "project_1", "gpus", "all", "3", "–", "–"]
+    assert lines[2] == ["project", "project_1", "gpus", "h100", "3", "8", "5"]
+    assert lines[3] == ["project", "project_1", "nodes", "–", "2", "2", "0"]
+    money = ["$1.50", "$5,000.00", "$4,998.50"]
+    assert lines[4] == ["project", "project_1", "spend", "–", *money]
 
 
 def test_a_quota_is_set_and_removed_with_the_verbs_of_the_api(here: Api, cli: Cli) -> None:
@@ -424,6 +429,40 @@ def test_a_quota_is_set_and_removed_with_the_verbs_of_the_api(here: Api, cli: Cl
     assert cli("quota", "rm", "--tenant", "t", "--family", "h100").code == 0
     assert here.calls[0].body == {"tenant": "t", "family": "h100", "gpus_max": 8}
     assert here.calls[1].query == {"tenant": "t", "family": "h100"}
+
+
+@pytest.mark.parametrize(
+    ("words", "body", "query"),
+    [
+        (("--nodes", "4"), {"nodes_max": 4}, {"kind": "nodes"}),
+        (("--vlans", "0"), {"vlans_max": 0}, {"kind": "vlans"}),
+        (
+            ("--spend", "5000.01", "--currency", "EUR"),
+            {"spend_micros_max": 5_000_010_000, "currency": "EUR"},
+            {"kind": "spend", "currency": "EUR"},
+        ),
+    ],
+)
+def test_every_kind_of_quota_is_set_and_removed(
+    here: Api, cli: Cli, words: tuple[str, ...], body: dict[str, object], query: dict[str, str]
+) -> None:
+    here.on("PUT", "/v1/quotas", {"scope": "tenant", "used": 0})
+    here.on("DELETE", "/v1/quotas", {"scope": "tenant", "used": 0})
+    assert cli("quota", "set", "--tenant", "t", *words).code == 0
+    removed = ("--kind", words[0].removeprefix("--"), *words[2:])
+    assert cli("quota", "rm", "--tenant", "t", *removed).code == 0
+    assert here.calls[0].body == {"tenant": "t", **body}
+    assert here.calls[1].query == {"tenant": "t", **query}
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("8", "--nodes", "1"), ("--nodes", "1", "--spend", "2"), ("--spend", "-1")]
+)
+def test_a_quota_of_nothing_or_of_two_kinds_is_a_usage_error(
+    here: Api, cli: Cli, words: tuple[str, ...]
+) -> None:
+    assert cli("quota", "set", "--tenant", "t", *words).code == 2
+    assert here.calls == []
 
 
 def test_a_quota_of_two_scopes_is_a_usage_error(here: Api, cli: Cli) -> None:

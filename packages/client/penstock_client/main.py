@@ -20,7 +20,7 @@ NOUNS: Final = {
     "pool": "VRFs, VLANs, VNIs, partition keys and prefixes to hand out.",
     "organization": "The parts of a tenant, which projects belong to.",
     "project": "What a tenant's allocations and costs are grouped by.",
-    "quota": "How many GPUs may be held at once, and how many are.",
+    "quota": "How much may be held or spent, and how much is.",
     "site": "The places where the GPUs are.",
     "node": "The machines at the sites.",
     "slot": "A GPU with its disk, fabric device, CPUs and memory.",

@@ -8,6 +8,7 @@ Role = Literal["admin", "member", "viewer"]
 Scope = Literal["read", "use", "administer"]
 Shape = Literal["baremetal", "gpu_slice"]
 Strategy = Literal["pack", "spread"]
+QuotaKind = Literal["gpus", "nodes", "vlans", "spend"]
 PoolKind = Literal["vrf", "vlan", "vni", "pkey", "ipv4", "ipv6"]
 
 
@@ -40,10 +41,14 @@ class Placement(TypedDict):
 
 
 class Limit(TypedDict):
-    """At most so many GPUs at once; `family` is None for all together."""
+    """One limit: all `_max` but one are None. `family` is None for GPUs of all families."""
 
     family: str | None
-    gpus_max: int
+    gpus_max: int | None
+    nodes_max: int | None
+    vlans_max: int | None
+    spend_micros_max: int | None
+    currency: str | None
 
 
 class Template(TypedDict):
@@ -133,13 +138,22 @@ class Project(TypedDict):
 
 
 class Quota(TypedDict):
-    """What a scope holds and may hold; `family` is None for the total."""
+    """What a scope uses and may use; `limit` is None where nothing is limited.
+
+    Of spend: micro-units of the currency, since the month began. `family` is None for GPUs of
+    all families; `gpus_max` and `gpus_used` are `limit` and `used` of GPUs.
+    """
 
     scope: Literal["tenant", "organization", "project"]
     scope_id: str
+    kind: QuotaKind
     family: str | None
+    currency: str | None
+    limit: int | None
+    used: int
+    burn_micros_per_hour: int | None
     gpus_max: int | None
-    gpus_used: int
+    gpus_used: int | None
 
 
 class Balance(TypedDict):

@@ -1,24 +1,25 @@
-"""`penstock quota`: how many GPUs may be held at once, and how many are."""
+"""`penstock quota`: how much may be held at once or spent in a month, and how much is."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from cyclopts import App, Parameter
 
-from penstock_client import answers, errors, session, words
+from penstock_client import amounts, answers, errors, screen, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, column
+from penstock_client.views import Quota, QuotaKind
 from penstock_client.words import Row
 
 app = App(
-    name="quota", help="Quotas: how many GPUs may be held at once, and how many are held now."
+    name="quota", help="Quotas: how much may be held at once, or spent in a month, and how much is."
 )
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Scope:
-    """Whose GPUs are counted: one of these, or your own tenant if all are left out."""
+    """Whose use is counted: one of these, or your own tenant if all are left out."""
 
     tenant: str | None = None
     """All that a tenant holds."""
@@ -36,29 +37,43 @@ MINE: Final = Scope()
 
 
 def family(row: Row) -> str:
-    return words.plain(row.get("family") or "all")
+    return words.plain(row.get("family") or "all") if row.get("kind") == "gpus" else words.NONE
+
+
+def counted(row: Row, count: object) -> str:
+    if row.get("kind") == "spend":
+        return words.money(count, row.get("currency"))
+    return words.plain(count)
 
 
 def free(row: Row) -> str:
-    limit, used = row.get("gpus_max"), row.get("gpus_used")
+    limit, used = row.get("limit"), row.get("used")
     if not isinstance(limit, int) or not isinstance(used, int):
         return words.NONE
-    return str(limit - used)
+    return counted(row, limit - used)
 
 
 COLUMNS: Final = (
     column("SCOPE", "scope"),
     column("ID", "scope_id"),
+    column("KIND", "kind"),
     Column("FAMILY", family),
-    column("USED", "gpus_used", right=True),
-    column("LIMIT", "gpus_max", right=True),
+    Column("USED", lambda row: counted(row, row.get("used")), right=True),
+    Column("LIMIT", lambda row: counted(row, row.get("limit")), right=True),
     Column("FREE", free, right=True),
 )
 
 
+def show(options: Options, line: Quota) -> None:
+    if options.json:
+        screen.document(line)
+    else:
+        screen.table(COLUMNS, [line])
+
+
 @app.command
 def ls(*, scope: Scope = MINE, options: Options = UNSET) -> None:
-    """List what is held and may be held, in total and by GPU family."""
+    """List what is used and may be used: GPUs in total and by family, and all that is limited."""
     scope.refuse_several()
     with session.start(options) as run:
         page = run.client.quotas.list(
@@ -69,42 +84,71 @@ def ls(*, scope: Scope = MINE, options: Options = UNSET) -> None:
 
 @app.command(name="set")
 def set_quota(
-    gpus: int,
+    gpus: int | None = None,
     /,
     *,
     scope: Scope = MINE,
     family: str | None = None,
+    nodes: int | None = None,
+    vlans: int | None = None,
+    spend: str | None = None,
+    currency: str = "USD",
     options: Options = UNSET,
 ) -> None:
-    """Limit how many GPUs may be held at once.
+    """Limit how much may be held at once, or spent in a month: one limit at a time.
 
     Parameters
     ----------
     gpus
-        The most that may be held; not less than what is held now.
+        The most GPUs at once; not less than what is held now.
     family
         Limit only this GPU family (h100); all together if left out.
+    nodes
+        The most whole nodes at once.
+    vlans
+        The most VLANs; of a tenant only.
+    spend
+        The most that a calendar month (UTC) may cost: 5000.00.
+    currency
+        What it is spent in; goes with --spend.
     """
     scope.refuse_several()
+    if sum(limit is not None for limit in (gpus, nodes, vlans, spend)) != 1:
+        raise errors.Misused("give one of: a number of GPUs, --nodes, --vlans and --spend")
     with session.start(options) as run:
         line = run.client.quotas.set(
             gpus,
+            nodes_max=nodes,
+            vlans_max=vlans,
+            spend_micros_max=None if spend is None else amounts.micros_of(spend, "--spend"),
             tenant=scope.tenant,
             organization=scope.organization,
             project=scope.project,
             family=family,
+            currency=None if spend is None else currency,
         )
-    answers.thing(options, line)
+    show(options, line)
 
 
 @app.command
-def rm(*, scope: Scope = MINE, family: str | None = None, options: Options = UNSET) -> None:
+def rm(
+    *,
+    scope: Scope = MINE,
+    kind: QuotaKind = "gpus",
+    family: str | None = None,
+    currency: str = "USD",
+    options: Options = UNSET,
+) -> None:
     """Remove a limit. Those of the organization and the tenant around it stay.
 
     Parameters
     ----------
+    kind
+        The limit on this.
     family
         The limit on this GPU family; the one on all together if left out.
+    currency
+        Of a limit on spend.
     """
     scope.refuse_several()
     with session.start(options) as run:
@@ -112,6 +156,8 @@ def rm(*, scope: Scope = MINE, family: str | None = None, options: Options = UNS
             tenant=scope.tenant,
             organization=scope.organization,
             project=scope.project,
+            kind=None if kind == "gpus" else kind,
             family=family,
+            currency=currency if kind == "spend" else None,
         )
-    answers.thing(options, line)
+    show(options, line)

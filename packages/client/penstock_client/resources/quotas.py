@@ -1,11 +1,11 @@
-"""How many GPUs may be held at once, by a tenant, an organization or a project."""
+"""How much a tenant, an organization or a project may hold at once, or spend in a month."""
 
 from dataclasses import dataclass
 
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Page, Quota
+from penstock_client.views import Page, Quota, QuotaKind
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,28 @@ class Quotas:
 
     def set(
         self,
-        gpus_max: int,
+        gpus_max: int | None = None,
         *,
+        nodes_max: int | None = None,
+        vlans_max: int | None = None,
+        spend_micros_max: int | None = None,
         tenant: str | None = None,
         organization: str | None = None,
         project: str | None = None,
         family: str | None = None,
+        currency: str | None = None,
     ) -> Quota:
-        """Limit a family, or all together if none is named."""
+        """Give one `_max`. A family goes with GPUs (none: all together), a currency with spend."""
         scope = {"tenant": tenant, "organization": organization, "project": project}
-        body = {**scope, "family": family, "gpus_max": gpus_max}
+        limit = {
+            "family": family,
+            "gpus_max": gpus_max,
+            "nodes_max": nodes_max,
+            "vlans_max": vlans_max,
+            "spend_micros_max": spend_micros_max,
+            "currency": currency,
+        }
+        body = {**scope, **limit}
         given = {name: value for name, value in body.items() if value is not None}
         request = requests.put(given, "quotas")
         return single.fetch(self.transport, request, Quota)
@@ -46,9 +58,13 @@ class Quotas:
         tenant: str | None = None,
         organization: str | None = None,
         project: str | None = None,
+        kind: QuotaKind | None = None,
         family: str | None = None,
+        currency: str | None = None,
     ) -> Quota:
+        """Of GPUs, if no kind is named."""
         request = requests.delete(
-            "quotas", tenant=tenant, organization=organization, project=project, family=family
-        )
+            "quotas", tenant=tenant, organization=organization, project=project, kind=kind,
+            family=family, currency=currency,
+        )  # fmt: skip
         return single.fetch(self.transport, request, Quota)

@@ -126,12 +126,14 @@ async def _leases(tx: Tx, which: str, *args: object) -> list[Lease]:
 
 
 async def due(tx: Tx) -> Due:
-    """When someone's wait is over, or an end that was planned comes."""
+    """When someone's wait is over, an end that was planned comes, or a month begins: from then
+    on money may be spent again."""
     row = await tx.fetchrow(
         f"""
         SELECT count(*) > 0 AS waiting, least(min(expires_at), (
             SELECT min(ends_at) FROM allocations
-            WHERE placed_at IS NOT NULL AND freed_at IS NULL AND ends_at > $1)) AS at
+            WHERE placed_at IS NOT NULL AND freed_at IS NULL AND ends_at > $1),
+            month_began((month_of($1) + interval '1 month')::date)) AS at
         FROM allocations WHERE {QUEUED}
         """,  # noqa: S608 # a constant of this file
         tx.now,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.central.balances import store
-from penstock.central.balances.model import Balance
+from penstock.central.balances.model import Balance, amount
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, PaymentRequired, Problem
 from penstock_contracts.ids import TenantId
@@ -78,10 +78,3 @@ def _too_low(balance: Balance, needed: int, missing: int) -> Problem:
             "currency": currency,
         },
     )
-
-
-def amount(micros: int) -> str:
-    """Exact, with at least two decimals: 12.50, -0.000001."""
-    whole, fraction = divmod(abs(micros), 1_000_000)
-    digits = f"{fraction:06d}".rstrip("0").ljust(2, "0")
-    return f"{'-' if micros < 0 else ''}{whole}.{digits}"

@@ -32,3 +32,10 @@ class Balance:
     @property
     def available_micros(self) -> int:
         return self.balance_micros - self.accrued_micros
+
+
+def amount(micros: int) -> str:
+    """Exact, with at least two decimals: 12.50, -0.000001."""
+    whole, fraction = divmod(abs(micros), 1_000_000)
+    digits = f"{fraction:06d}".rstrip("0").ljust(2, "0")
+    return f"{'-' if micros < 0 else ''}{whole}.{digits}"

@@ -15,6 +15,8 @@ from penstock.central.networks.model import Assignment, Need, Network
 from penstock.central.networks.taking import Stock
 from penstock.central.pools import service as pools
 from penstock.central.pools.model import Kind, Pool
+from penstock.central.quotas import service as quotas
+from penstock.central.quotas.model import VLANS
 from penstock.central.tenants import service as tenants
 from penstock.central.tenants.model import HERE, Tenant
 from penstock.kernel import audit, events
@@ -102,6 +104,8 @@ async def _give(
 ) -> list[Assignment]:
     if not needs:
         return []
+    if vlans := sum(need.count for need in needs if need.kind is Kind.VLAN):
+        await quotas.refuse_more(tx, tenant_id, VLANS, vlans)
     available = await stock(tx, await pools.within(tx, site_id, [*Kind]))
     given = [
         Assignment(

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, StringConstraints, field_validator
 from penstock.central.networks import model as networks
 from penstock.central.networks.api import Lengths4, Lengths6
 from penstock.central.policies.api import Ceiling
-from penstock.central.templates.api import Limits
+from penstock.central.quotas.form import Limits
 from penstock.kernel.names import Images, Name, Names, Reference, References, Tags
 from penstock.kernel.web import Body
 

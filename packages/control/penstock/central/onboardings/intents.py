@@ -9,8 +9,9 @@ from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.central.pools import service as pools
 from penstock.central.quotas import service as quotas
+from penstock.central.quotas.form import Limit, by_measure
+from penstock.central.quotas.model import Level, Measure, measure
 from penstock.central.templates import service as templates
-from penstock.central.templates.api import by_family
 from penstock.central.templates.model import Template
 from penstock.kernel.db import Tx
 from penstock.placement.model import Strategy
@@ -22,7 +23,7 @@ class Intent:
     """None: neither the file nor a template says anything of it, so it stays as it is."""
 
     policy: Policy | None
-    quotas: Mapping[str, int] | None
+    quotas: Mapping[Measure, int] | None
     networks: tuple[Network, ...] | None
 
 
@@ -39,14 +40,21 @@ async def of(tx: Tx, file: TenantFile) -> Intent:
 async def check(tx: Tx, file: TenantFile) -> Intent:
     """Also what only later steps would find."""
     intent = await of(tx, file)
-    limits = [file.quotas, *(each.quotas for each in file.organizations)]
-    limits += [project.quotas for each in file.organizations for project in each.projects]
-    families = {family for some in limits if some for family in by_family(some)}
-    for family in sorted(families | set(intent.quotas or ())):
-        await quotas.refuse_unknown(tx, family)
+    limited = _measures(file) | {(Level.TENANT, each) for each in intent.quotas or ()}
+    for level, each in sorted(limited):
+        await quotas.refuse_unknown(tx, level, each)
     if intent.policy is not None:
         await policies.refuse_unknown_skus(tx, intent.policy.skus)
     return intent
+
+
+def _measures(file: TenantFile) -> set[tuple[Level, Measure]]:
+    """What it limits below the tenant."""
+    limits: list[tuple[Level, list[Limit] | None]] = []
+    for each in file.organizations:
+        limits.append((Level.ORGANIZATION, each.quotas))
+        limits += [(Level.PROJECT, project.quotas) for project in each.projects]
+    return {(level, limit.measure) for level, some in limits for limit in some or ()}
 
 
 async def _policy(tx: Tx, said: Placement | None, template: Template | None) -> Policy | None:
@@ -84,10 +92,11 @@ def _from_template(template: Template) -> Policy:
     )
 
 
-def _quotas(file: TenantFile, template: Template | None) -> dict[str, int] | None:
+def _quotas(file: TenantFile, template: Template | None) -> dict[Measure, int] | None:
     if file.quotas is None and (template is None or not template.quotas):
         return None
-    return {**(template.quotas if template else {}), **by_family(file.quotas or [])}
+    given = template.quotas.items() if template else ()
+    return {measure(each): most for each, most in given} | by_measure(file.quotas or [])
 
 
 async def _networks(tx: Tx, file: TenantFile) -> tuple[Network, ...] | None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.central.quotas import service as quotas
-from penstock.central.quotas.model import Level, Scope, kind
+from penstock.central.quotas import words
+from penstock.central.quotas.model import Kind, Level, Measure, Scope, measure
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
@@ -14,69 +15,75 @@ from penstock_contracts.ids import OrganizationId, TenantId
 Change = dict[str, object]  # as it is kept, to be undone
 
 
-async def lower(tx: Tx, actor: Actor, scope: Scope, wanted: Mapping[str, int]) -> list[Change]:
+async def lower(tx: Tx, actor: Actor, scope: Scope, wanted: Mapping[Measure, int]) -> list[Change]:
     """Only what comes down, so that what is around may come down next."""
     there = await _limits(tx, actor, scope)
     return [
-        await _set(tx, actor, scope, family, most, there[family])
-        for family, most in sorted(wanted.items())
-        if family in there and most < there[family]
+        await _set(tx, actor, scope, of, most, there[of])
+        for of, most in sorted(wanted.items())
+        if of in there and most < there[of]
     ]
 
 
-async def bring(tx: Tx, actor: Actor, scope: Scope, wanted: Mapping[str, int]) -> list[Change]:
-    """Exactly these limits: others of the scope are removed."""
-    there = await _limits(tx, actor, scope)
+async def bring(
+    tx: Tx, actor: Actor, scope: Scope, wanted: Mapping[Measure, int], *, only: Kind | None = None
+) -> list[Change]:
+    """Exactly these limits (of one kind, or of all): others of the scope are removed."""
+    there = {of: most for of, most in (await _limits(tx, actor, scope)).items() if _is(of, only)}
     changes: list[Change] = []
-    for family in sorted(there.keys() - wanted.keys()):
-        await quotas.remove_limit(tx, actor, scope, family)
-        changes.append(_change(scope, family, there[family]))
-    for family, most in sorted(wanted.items()):
-        if there.get(family) != most:
-            changes.append(await _set(tx, actor, scope, family, most, there.get(family)))
+    for of in sorted(there.keys() - wanted.keys()):
+        await quotas.remove_limit(tx, actor, scope, of)
+        changes.append(_change(scope, of, there[of]))
+    for of, most in sorted(wanted.items()):
+        if _is(of, only) and there.get(of) != most:
+            changes.append(await _set(tx, actor, scope, of, most, there.get(of)))
     return changes
+
+
+def _is(of: Measure, only: Kind | None) -> bool:
+    return only is None or of.kind is only
 
 
 async def put_back(tx: Tx, actor: Actor, changes: Sequence[Mapping[str, Any]]) -> str:
     """What has been used in the meantime cannot be taken away, and stays allowed."""
     kept: list[str] = []
     for change in reversed(changes):
-        scope, family, before = _scope(change), change["family"], change["before"]
+        scope, of, before = _scope(change), measure(change["measure"]), change["before"]
         try:
             async with tx.savepoint():
                 if before is None:
-                    await quotas.remove_limit(tx, actor, scope, family)
+                    await quotas.remove_limit(tx, actor, scope, of)
                 else:
-                    await quotas.set_limit(tx, actor, scope, family, before)
+                    await quotas.set_limit(tx, actor, scope, of, before)
         except Conflict as refusal:
             kept.append(refusal.detail)
     return "; ".join(["put back", *kept])
 
 
-def said(scope: Scope, wanted: Mapping[str, int]) -> str:
-    limits = ", ".join(kind(family, most) for family, most in sorted(wanted.items()))
+def said(scope: Scope, wanted: Mapping[Measure, int]) -> str:
+    limits = ", ".join(words.so_much(of, most) for of, most in sorted(wanted.items()))
     return f"{scope.level}: {limits or 'no limit'}"
 
 
-async def _limits(tx: Tx, actor: Actor, scope: Scope) -> dict[str, int]:
+async def _limits(tx: Tx, actor: Actor, scope: Scope) -> dict[Measure, int]:
     lines = await quotas.lines(tx, actor, scope)
-    return {line.family: line.gpus_max for line in lines if line.gpus_max is not None}
+    return {line.measure: line.limit for line in lines if line.limit is not None}
 
 
 async def _set(
-    tx: Tx, actor: Actor, scope: Scope, family: str, most: int, before: int | None
+    tx: Tx, actor: Actor, scope: Scope, of: Measure, most: int, before: int | None
 ) -> Change:
-    await quotas.set_limit(tx, actor, scope, family, most)
-    return _change(scope, family, before)
+    await quotas.set_limit(tx, actor, scope, of, most)
+    return _change(scope, of, before)
 
 
-def _change(scope: Scope, family: str, before: int | None) -> Change:
+def _change(scope: Scope, of: Measure, before: int | None) -> Change:
     return {
         "level": scope.level,
         "id": scope.id,
         "tenant": scope.tenant_id,
         "organization": scope.organization_id,
-        "family": family,
+        "measure": str(of),
         "before": before,
     }
 

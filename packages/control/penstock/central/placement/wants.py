@@ -24,7 +24,7 @@ from penstock.central.tenants.model import Status
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Forbidden, Invalid, NotFound, Problem
-from penstock.placement.model import Request
+from penstock.placement.model import Request, Shape
 from penstock_contracts.ids import AllocationId, SiteId, TenantId
 
 
@@ -160,8 +160,10 @@ def _laid_over(
     policy = known.policies[project.tenant_id]
     request = overlays.lay_over(bare, policy, ask.terms, _nodes_apart(ask, project, known))
     tenant, org = project.tenant_id, project.organization_id
-    demand = Demand(tenant, org, project.id, sku.family, gpus)
-    rate = Rate(tenant, sku.currency, gpus * sku.price_micros_per_gpu_hour)
+    hourly = gpus * sku.price_micros_per_gpu_hour
+    whole = int(sku.shape is Shape.BAREMETAL)
+    demand = Demand(tenant, org, project.id, sku.family, gpus, whole, sku.currency, hourly)
+    rate = Rate(tenant, sku.currency, hourly)
     return Want(ask, project, sku, request, policy, demand, rate)
 
 

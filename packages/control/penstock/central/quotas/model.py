@@ -1,12 +1,10 @@
-"""A quota: how many GPUs a tenant, an organization or a project may hold at once."""
+"""A quota: how much a tenant, an organization or a project may hold, or spend in a month."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from penstock_contracts.ids import OrganizationId, TenantId
-
-TOTAL: Final = ""  # the family of a limit on all families together
 
 
 class Level(StrEnum):
@@ -15,9 +13,62 @@ class Level(StrEnum):
     PROJECT = "project"
 
 
+class Kind(StrEnum):
+    """All that can be limited. A new one is also a field of `form.Limit`, a phrase in `words`,
+    and in the schema a branch of `quota_use` that counts it."""
+
+    GPUS = "gpus"  # held, those being cleaned included; of a family or of all
+    NODES = "nodes"  # leased whole
+    VLANS = "vlans"  # that a tenant has
+    SPEND = "spend"  # micro-units of a currency, since the calendar month began (UTC)
+
+    @property
+    def field(self) -> str:
+        """What its limit is called, over HTTP and in the audit log."""
+        return "spend_micros_max" if self is Kind.SPEND else f"{self}_max"
+
+    @property
+    def levels(self) -> frozenset[Level]:
+        """Where it can be limited: networks are the whole tenant's."""
+        return frozenset({Level.TENANT} if self is Kind.VLANS else Level)
+
+
+@dataclass(frozen=True, order=True)
+class Measure:
+    """What is counted: of GPUs a family ('' for all together), of money a currency."""
+
+    kind: Kind
+    family: str = ""
+    currency: str = ""
+
+    def __str__(self) -> str:
+        """`gpus`, `gpus:h100`, `spend:USD`: as it is kept, for `measure` to read."""
+        return ":".join(filter(None, (self.kind, self.family, self.currency)))
+
+
+TOTAL: Final = Measure(Kind.GPUS)  # GPUs of all families together
+NODES: Final = Measure(Kind.NODES)
+VLANS: Final = Measure(Kind.VLANS)
+
+
+def gpus(family: str) -> Measure:
+    return Measure(Kind.GPUS, family)
+
+
+def spend(currency: str) -> Measure:
+    return Measure(Kind.SPEND, currency=currency)
+
+
+def measure(text: str) -> Measure:
+    kind, _, part = text.partition(":")
+    if kind == Kind.SPEND:
+        return spend(part)
+    return Measure(Kind(kind), part)
+
+
 @dataclass(frozen=True)
 class Scope:
-    """Whose GPUs are counted. `organization_id` is that of an organization or a project."""
+    """Whose use is counted. `organization_id` is that of an organization or a project."""
 
     level: Level
     id: str
@@ -43,21 +94,24 @@ class Scope:
 @dataclass(frozen=True)
 class Limit:
     scope: Scope
-    gpus_max: int
+    most: int
 
 
 @dataclass(frozen=True)
 class Line:
-    """What a scope holds of a family (or in total), and may hold; None: no limit of its own."""
+    """What a scope uses of something, and may use; None: no limit of its own.
+
+    `due` is what an hour of all that lives will cost; 0 for what is not money.
+    """
 
     level: Level
     scope_id: str
-    family: str
-    gpus_max: int | None
-    gpus_used: int
+    measure: Measure
+    limit: int | None
+    used: int
+    due: int = 0
 
-
-def kind(family: str, gpus: int) -> str:
-    """`1 GPU`, `8 h100 GPUs`."""
-    words = [str(gpus), family, "GPU" if gpus == 1 else "GPUs"]
-    return " ".join(word for word in words if word)
+    @property
+    def room(self) -> int:
+        """Below 0 where more was spent than may be."""
+        return (self.limit or 0) - self.used - self.due

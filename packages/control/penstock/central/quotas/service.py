@@ -2,6 +2,7 @@
 
 Limits are checked and set under the fleet's lock, which placement and cleanup hold while
 they change what is held: so no limit is ever below what is used, nor above its parent's.
+VLANs are given under the lock of their tenant's row, so a limit on them takes that too.
 """
 
 from collections.abc import Iterable
@@ -10,8 +11,8 @@ from typing import Final, Literal
 
 from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
-from penstock.central.quotas import rules, store
-from penstock.central.quotas.model import TOTAL, Level, Limit, Line, Scope
+from penstock.central.quotas import refusals, rules, store
+from penstock.central.quotas.model import Kind, Level, Limit, Line, Measure, Scope
 from penstock.central.skus import service as skus
 from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events, wakeups
@@ -37,30 +38,42 @@ async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
     return await store.lines(tx, scope)
 
 
-async def set_limit(tx: Tx, actor: Actor, scope: Scope, family: str, gpus_max: int) -> Line:
-    """Limit a family, or (TOTAL) all together."""
+async def set_limit(tx: Tx, actor: Actor, scope: Scope, measure: Measure, most: int) -> Line:
     await _authorize_change(tx, actor, scope)
-    await refuse_unknown(tx, family)
-    await fleet.lock(tx)
-    before = await _line(tx, scope, family)
-    others = await store.limits(tx, scope.tenant_id, family)
-    refused = rules.refusal(Limit(scope, gpus_max), family, before.gpus_used, others)
+    await refuse_unknown(tx, scope.level, measure)
+    await _lock(tx, scope, measure)
+    before = await store.line(tx, scope, measure)
+    others = await store.limits(tx, scope.tenant_id, measure)
+    refused = rules.refusal(Limit(scope, most), measure, before.used, others)
     if refused is not None:
         raise refused
-    if before.gpus_max != gpus_max:
-        await store.put(tx, scope, family, gpus_max)
-        _tell(tx, actor, scope, "set", before, gpus_max)
-    return replace(before, gpus_max=gpus_max)
+    if before.limit != most:
+        await store.put(tx, scope, measure, most)
+        _tell(tx, actor, scope, "set", before, most)
+    return replace(before, limit=most)
 
 
-async def remove_limit(tx: Tx, actor: Actor, scope: Scope, family: str) -> Line:
+async def remove_limit(tx: Tx, actor: Actor, scope: Scope, measure: Measure) -> Line:
     """Afterwards there is no such limit; also if there was none."""
     await _authorize_change(tx, actor, scope)
-    await fleet.lock(tx)
-    before = await _line(tx, scope, family)
-    if await store.remove(tx, scope, family):
+    await _lock(tx, scope, measure)
+    before = await store.line(tx, scope, measure)
+    if await store.remove(tx, scope, measure):
         _tell(tx, actor, scope, "remove", before, None)
-    return replace(before, gpus_max=None)
+    return replace(before, limit=None)
+
+
+async def _lock(tx: Tx, scope: Scope, measure: Measure) -> None:
+    await fleet.lock(tx)
+    if measure.kind is Kind.VLANS:
+        await tenants.lock(tx, scope.tenant_id)
+
+
+async def refuse_more(tx: Tx, tenant_id: TenantId, measure: Measure, more: int) -> None:
+    """Unless the tenant may hold so many more. The caller holds the lock under which it takes."""
+    for line in await store.limited(tx, [tenant_id], [measure.kind]):
+        if line.measure == measure and more > line.room:
+            raise refusals.exceeded(line, more)
 
 
 async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
@@ -76,18 +89,15 @@ async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:
     return await store.held(tx, sorted(set(tenants)))
 
 
-async def refuse_unknown(tx: Tx, family: str) -> None:
-    if family != TOTAL and family not in await skus.families(tx):
+async def refuse_unknown(tx: Tx, level: Level, measure: Measure) -> None:
+    """Raises if this cannot be limited there, or is not at all."""
+    rules.refuse_level(level, measure)
+    if measure.family and measure.family not in await skus.families(tx):
         raise Invalid(
-            f"family: no SKU has the GPU family {family!r}",
+            f"family: no SKU has the GPU family {measure.family!r}",
             code="unknown_family",
             suggestion="`penstock sku ls` lists what can be leased",
         )
-
-
-async def _line(tx: Tx, scope: Scope, family: str) -> Line:
-    found = [line for line in await store.lines(tx, scope) if line.family == family]
-    return found[0] if found else Line(scope.level, scope.id, family, None, 0)
 
 
 def _tell(
@@ -98,13 +108,19 @@ def _tell(
     before: Line,
     now: int | None,
 ) -> None:
+    measure = before.measure
+    what: dict[str, object] = {measure.kind.field: now}
+    if measure.kind is Kind.GPUS:
+        what["family"] = measure.family
+    if measure.kind is Kind.SPEND:
+        what["currency"] = measure.currency
     audit.record(
         tx, actor, f"quota.{verb}", scope.id, tenant_id=scope.tenant_id,
-        family=before.family, gpus_max=now, before={"gpus_max": before.gpus_max},
+        reason="", **what, before={measure.kind.field: before.limit},
     )  # fmt: skip
     events.emit(
         tx, "quota.set" if verb == "set" else "quota.removed", scope.id, tenant_id=scope.tenant_id,
-        family=before.family, gpus_max=now, before=before.gpus_max,
+        **what, before=before.limit,
     )  # fmt: skip
     wakeups.notify(tx, fleet.ROOM)  # what did not fit may fit now
 

@@ -1,66 +1,99 @@
-"""All SQL that touches the quotas and gpus_held tables. A trigger writes the latter."""
+"""All SQL that touches the quotas, gpus_held and spent tables. Triggers write the latter two."""
 
 from collections.abc import Sequence
 
 import asyncpg
 
-from penstock.central.quotas.model import Level, Limit, Line, Scope
+from penstock.central.quotas.model import Kind, Level, Limit, Line, Measure, Scope
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import OrganizationId, TenantId
 
 
 def _line(row: asyncpg.Record) -> Line:
-    return Line(
-        Level(row["scope"]), row["scope_id"], row["family"], row["gpus_max"], row["gpus_used"]
-    )
+    measure = Measure(Kind(row["kind"]), row["family"], row["currency"])
+    level = Level(row["scope"])
+    return Line(level, row["scope_id"], measure, row["most"], row["used"], row["due"])
 
 
 async def lines(tx: Tx, scope: Scope) -> list[Line]:
-    """Of the scope: the total, and each family that is limited or held."""
+    """Of the scope: GPUs in total, each family that is held, and all that is limited."""
     rows = await tx.fetch(
         """
-        WITH held AS (
-            SELECT family, sum(gpus)::bigint AS gpus FROM gpus_held
-            WHERE tenant_id = $1 AND CASE $2
+        WITH named AS (
+            SELECT 'gpus' AS kind, '' AS family, '' AS currency
+            UNION SELECT 'gpus', family, '' FROM gpus_held
+            WHERE tenant_id = $1 AND gpus > 0 AND CASE $2
                 WHEN 'organization' THEN organization_id = $3
                 WHEN 'project' THEN project_id = $3 ELSE true END
-            GROUP BY family HAVING sum(gpus) > 0
-        ), named AS (
-            SELECT '' AS family UNION SELECT family FROM held
-            UNION SELECT family FROM quotas WHERE scope_id = $3
+            UNION SELECT kind, family, currency FROM quotas WHERE scope_id = $3
         )
-        SELECT $2 AS scope, $3 AS scope_id, n.family, q.gpus_max, (
-            SELECT coalesce(sum(h.gpus), 0)::bigint FROM held h WHERE n.family IN ('', h.family)
-        ) AS gpus_used
-        FROM named n LEFT JOIN quotas q ON q.scope_id = $3 AND q.family = n.family
-        ORDER BY n.family
+        SELECT $2 AS scope, $3 AS scope_id, n.*, q.most, u.used, u.due
+        FROM named n LEFT JOIN quotas q ON q.scope_id = $3
+            AND (q.kind, q.family, q.currency) = (n.kind, n.family, n.currency)
+        CROSS JOIN LATERAL quota_use($1, $2, $3, n.kind, n.family, n.currency, $4) AS u
+        ORDER BY array_position($5::text[], n.kind), n.family, n.currency
         """,
         scope.tenant_id,
         scope.level,
         scope.id,
+        tx.now,
+        list(Kind),
     )
     return [_line(row) for row in rows]
 
 
-async def limited(tx: Tx, scope_ids: Sequence[str]) -> list[Line]:
-    """Every limit of these scopes, with what is held under it."""
-    rows = await tx.fetch("SELECT * FROM quota_lines WHERE scope_id = ANY($1)", list(scope_ids))
-    return [_line(row) for row in rows]
+async def line(tx: Tx, scope: Scope, measure: Measure) -> Line:
+    """What the scope uses of this, whether or not it is limited."""
+    row = await tx.fetchrow(
+        """
+        SELECT u.used, u.due, (SELECT most FROM quotas WHERE scope_id = $3
+            AND (kind, family, currency) = ($4, $5, $6)) AS most
+        FROM quota_use($1, $2, $3, $4, $5, $6, $7) AS u
+        """,
+        scope.tenant_id,
+        scope.level,
+        scope.id,
+        measure.kind,
+        measure.family,
+        measure.currency,
+        tx.now,
+    )
+    if row is None:
+        raise LookupError("quota_use always has a row")
+    return Line(scope.level, scope.id, measure, row["most"], row["used"], row["due"])
 
 
-async def limits(tx: Tx, tenant_id: TenantId, family: str) -> list[Limit]:
-    """All of a tenant's limits on a family, at every level."""
+async def limited(tx: Tx, scope_ids: Sequence[str], kinds: Sequence[Kind]) -> list[Line]:
+    """Each limit of these scopes, with what is used under it as of the transaction's time."""
     rows = await tx.fetch(
         """
-        SELECT q.scope, q.scope_id, q.tenant_id, q.gpus_max,
+        SELECT q.scope, q.scope_id, q.kind, q.family, q.currency, q.most, u.used, u.due
+        FROM quotas q CROSS JOIN LATERAL quota_use(
+            q.tenant_id, q.scope, q.scope_id, q.kind, q.family, q.currency, $2) AS u
+        WHERE q.scope_id = ANY($1) AND q.kind = ANY($3)
+        """,
+        list(scope_ids),
+        tx.now,
+        list(kinds),
+    )
+    return [_line(row) for row in rows]
+
+
+async def limits(tx: Tx, tenant_id: TenantId, measure: Measure) -> list[Limit]:
+    """All of a tenant's limits on this, at every level."""
+    rows = await tx.fetch(
+        """
+        SELECT q.scope, q.scope_id, q.tenant_id, q.most,
             coalesce(q.organization_id, p.organization_id) AS organization_id
         FROM quotas q LEFT JOIN projects p ON p.id = q.project_id
-        WHERE q.tenant_id = $1 AND q.family = $2
+        WHERE q.tenant_id = $1 AND q.kind = $2 AND q.family = $3 AND q.currency = $4
         """,
         tenant_id,
-        family,
+        measure.kind,
+        measure.family,
+        measure.currency,
     )
-    return [Limit(_scope(row), row["gpus_max"]) for row in rows]
+    return [Limit(_scope(row), row["most"]) for row in rows]
 
 
 def _scope(row: asyncpg.Record) -> Scope:
@@ -73,24 +106,30 @@ def _scope(row: asyncpg.Record) -> Scope:
     )
 
 
-async def put(tx: Tx, scope: Scope, family: str, gpus_max: int) -> None:
+async def put(tx: Tx, scope: Scope, measure: Measure, most: int) -> None:
     await tx.execute(
         """
-        INSERT INTO quotas (tenant_id, scope, scope_id, family, gpus_max)
-        VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (scope_id, family) DO UPDATE SET gpus_max = excluded.gpus_max
+        INSERT INTO quotas (tenant_id, scope, scope_id, kind, family, currency, most)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (scope_id, kind, family, currency) DO UPDATE SET most = excluded.most
         """,
         scope.tenant_id,
         scope.level,
         scope.id,
-        family,
-        gpus_max,
+        measure.kind,
+        measure.family,
+        measure.currency,
+        most,
     )
 
 
-async def remove(tx: Tx, scope: Scope, family: str) -> bool:
+async def remove(tx: Tx, scope: Scope, measure: Measure) -> bool:
     removed = await tx.execute(
-        "DELETE FROM quotas WHERE scope_id = $1 AND family = $2", scope.id, family
+        "DELETE FROM quotas WHERE scope_id = $1 AND (kind, family, currency) = ($2, $3, $4)",
+        scope.id,
+        measure.kind,
+        measure.family,
+        measure.currency,
     )
     return removed > 0
 

@@ -3,11 +3,13 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from penstock.central.policies.api import Ceiling
+from penstock.central.quotas.form import Limit, Limits, LimitView
+from penstock.central.quotas.model import measure
 from penstock.central.templates import service
-from penstock.central.templates.model import TOTAL, Template
+from penstock.central.templates.model import Template
 from penstock.kernel.names import Images, Name, Names, Reference, References, Tags
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
@@ -15,26 +17,6 @@ from penstock.placement.model import Strategy
 from penstock_contracts.ids import TemplateId
 
 router = APIRouter(prefix="/v1/templates", tags=["tenants"], route_class=TxRoute)
-
-
-class Limit(Body):
-    """At most so many GPUs at once. No family: of all families together."""
-
-    family: Name | None = None
-    gpus_max: Annotated[int, Field(ge=0, le=1_000_000)]
-
-
-def _one_each(limits: list[Limit]) -> list[Limit]:
-    if len({limit.family for limit in limits}) != len(limits):
-        raise ValueError("each family may be limited once")
-    return limits
-
-
-Limits = Annotated[list[Limit], Field(max_length=64), AfterValidator(_one_each)]
-
-
-def by_family(limits: list[Limit]) -> dict[str, int]:
-    return {limit.family or TOTAL: limit.gpus_max for limit in limits}
 
 
 class NewTemplate(Body):
@@ -50,11 +32,6 @@ class NewTemplate(Body):
     strategy: Literal["pack", "spread"] = "pack"
     price_micros_max: Ceiling | None = None
     quotas: Limits = Field(default_factory=list[Limit])
-
-
-class LimitView(View):
-    family: str | None
-    gpus_max: int
 
 
 class TemplateView(View):
@@ -86,8 +63,8 @@ class TemplateView(View):
             strategy=template.strategy,
             price_micros_max=template.price_micros_max,
             quotas=[
-                LimitView(family=family or None, gpus_max=most)
-                for family, most in sorted(template.quotas.items())
+                LimitView.of(of, most)
+                for of, most in sorted((measure(of), n) for of, n in template.quotas.items())
             ],
         )
 
@@ -127,6 +104,6 @@ async def set_template(
         residency=tuple(body.residency),
         strategy=Strategy(body.strategy),
         price_micros_max=body.price_micros_max,
-        quotas=by_family(body.quotas),
+        quotas={str(limit.measure): limit.most for limit in body.quotas},
     )
     return TemplateView.of(await service.put(tx, actor, wanted, site=body.site, sites=body.sites))

@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from penstock.placement.model import Strategy
 from penstock_contracts.ids import SiteId, TemplateId
-
-TOTAL: Final = ""  # the family of a limit on all families together
 
 
 @dataclass(frozen=True)
@@ -25,4 +22,4 @@ class Template:
     residency: tuple[str, ...] = ()
     strategy: Strategy = Strategy.PACK
     price_micros_max: int | None = None
-    quotas: Mapping[str, int] = field(default_factory=dict[str, int])  # by family
+    quotas: Mapping[str, int] = field(default_factory=dict[str, int])  # by what is counted

@@ -10,6 +10,7 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.policies import service as policies
 from penstock.central.pools import service as pools
 from penstock.central.quotas import service as quotas
+from penstock.central.quotas.model import Level, measure
 from penstock.central.templates import store
 from penstock.central.templates.model import Template
 from penstock.kernel import audit, events
@@ -50,8 +51,8 @@ async def put(
 
 async def check(tx: Tx, wanted: Template) -> None:
     await policies.refuse_unknown_skus(tx, wanted.skus)
-    for family in wanted.quotas:
-        await quotas.refuse_unknown(tx, family)
+    for of in wanted.quotas:
+        await quotas.refuse_unknown(tx, Level.TENANT, measure(of))
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Template:

@@ -13,8 +13,8 @@ from penstock.central.organizations import service as organizations
 from penstock.central.organizations.model import Organization
 from penstock.central.projects import service as projects
 from penstock.central.quotas import service as quotas
+from penstock.central.quotas.form import by_measure
 from penstock.central.quotas.model import Level, Scope
-from penstock.central.templates.api import by_family
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
 
@@ -41,7 +41,7 @@ async def _organization(
     changes: list[Change] = []
     if wanted.quotas is not None:
         scope = Scope(Level.ORGANIZATION, found.id, job.tenant_id, found.id)
-        changes += await limits.bring(tx, job.actor, scope, by_family(wanted.quotas))
+        changes += await limits.bring(tx, job.actor, scope, by_measure(wanted.quotas))
     for project in wanted.projects:
         changes += await _project(tx, job, found, project, made)
     return changes
@@ -65,7 +65,7 @@ async def _project(
     if wanted.quotas is None:
         return []
     scope = Scope(Level.PROJECT, found.id, job.tenant_id, within.id)
-    return await limits.bring(tx, job.actor, scope, by_family(wanted.quotas))
+    return await limits.bring(tx, job.actor, scope, by_measure(wanted.quotas))
 
 
 async def undo(tx: Tx, job: Job, before: Before) -> str:

@@ -17,8 +17,8 @@ from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.central.projects import service as projects
 from penstock.central.quotas import service as quotas
+from penstock.central.quotas.form import by_measure
 from penstock.central.quotas.model import Level, Scope
-from penstock.central.templates.api import by_family
 from penstock.kernel.db import Tx
 from penstock.placement.model import Strategy
 from penstock_contracts.ids import SiteId, TenantId
@@ -57,10 +57,10 @@ async def _lower_within(tx: Tx, job: Job) -> list[Change]:
             project = await projects.named(tx, job.tenant_id, each.name)
             if project is not None and each.quotas is not None:
                 scope = Scope(Level.PROJECT, project.id, job.tenant_id, project.organization_id)
-                changes += await limits.lower(tx, job.actor, scope, by_family(each.quotas))
+                changes += await limits.lower(tx, job.actor, scope, by_measure(each.quotas))
         if wanted.quotas is not None:
             scope = Scope(Level.ORGANIZATION, organization.id, job.tenant_id, organization.id)
-            changes += await limits.lower(tx, job.actor, scope, by_family(wanted.quotas))
+            changes += await limits.lower(tx, job.actor, scope, by_measure(wanted.quotas))
     return changes
 
 
