@@ -287,6 +287,9 @@ TABLE: Final[dict[str, Row]] = {
     "POST /v1/service-accounts/{account}/enable": Row(
         "200 403 404 404 200 404 404 403 403 404", UNSEEN
     ),
+    "GET /v1/access/explain": Row(
+        "200 200 200 200 200 200 200 200 200 200", ANYONE, query="?action=project.create"
+    ),
 }
 
 # Served, but no part of the API.
@@ -357,6 +360,14 @@ ELSEWHERE: Final[list[tuple[str, Row]]] = [
             UNSEEN,
             {"subject": "{fresh}", "role": "project_admin", "project": "{project}"},
             renew=True,
+        ),
+    ),
+    (
+        "GET /v1/access/explain",
+        Row(
+            "200 200 404 404 200 404 404 403 403 404",
+            UNSEEN,
+            query="?action=project.create&actor={user}",
         ),
     ),
     (

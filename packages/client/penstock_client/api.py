@@ -16,6 +16,7 @@ from typing import Self
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
+from penstock_client.resources.access import Access, Groups, Roles, ServiceAccounts
 from penstock_client.resources.allocations import Allocations, Usages
 from penstock_client.resources.audit import Audit
 from penstock_client.resources.catalog import Skus
@@ -55,6 +56,10 @@ class Client:
         self.sessions = Sessions(self.transport)
         self.keys = Keys(self.transport)
         self.audit = Audit(self.transport)
+        self.roles = Roles(self.transport)
+        self.groups = Groups(self.transport)
+        self.service_accounts = ServiceAccounts(self.transport)
+        self.access = Access(self.transport)
 
     def __enter__(self) -> Self:
         return self

@@ -29,4 +29,5 @@ def run(nouns: Iterable[str], rest: Sequence[str]) -> int:
 
 def load(noun: str) -> "App":
     """The commands of one noun."""
-    return cast("App", importlib.import_module(f"penstock_client.commands.{noun}").app)
+    module = noun.replace("-", "_")
+    return cast("App", importlib.import_module(f"penstock_client.commands.{module}").app)

@@ -4,7 +4,11 @@ from collections.abc import Mapping
 from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 
 T = TypeVar("T")
-Role = Literal["admin", "member", "viewer"]
+Role = Literal["admin", "member", "viewer", "finance", "none"]  # in a tenant as a whole
+BoundRole = Literal[
+    "platform_admin", "platform_auditor", "site_operator", "supplier", "admin", "org_admin",
+    "project_admin", "member", "viewer", "finance",
+]  # fmt: skip
 Scope = Literal["read", "use", "administer"]
 Shape = Literal["baremetal", "gpu_slice"]
 Strategy = Literal["pack", "spread"]
@@ -400,11 +404,86 @@ class Invariant(TypedDict):
     found: NotRequired[list[Mapping[str, object]]]  # the first violations
 
 
+class Need(TypedDict):
+    role: str
+    scope: str
+    scope_id: str
+
+
 class Me(TypedDict):
     kind: str
     id: str
     role: str
     tenant: str | None
+    grants: list[Need]  # roles at places, besides the one at the top
+
+
+class Hours(TypedDict):
+    begin: int
+    end: int
+
+
+class Conditions(TypedDict, total=False):
+    families: list[str] | None
+    residency: list[str] | None
+    hours: Hours | None
+    weekdays: list[int] | None
+    second_factor: bool
+
+
+class Binding(TypedDict):
+    id: str
+    tenant: str | None
+    subject: str
+    subject_kind: str
+    role: str
+    scope: str
+    scope_id: str
+    conditions: Conditions
+    created_by: str
+    created_at: str
+
+
+class Group(TypedDict):
+    id: str
+    tenant: str | None
+    name: str
+    created_at: str
+
+
+class GroupMember(TypedDict):
+    id: str
+    kind: str
+    name: str
+    added_at: str
+
+
+class GroupMembers(Group):
+    members: list[GroupMember]
+
+
+class ServiceAccount(TypedDict):
+    id: str
+    tenant: str | None
+    name: str
+    status: str
+    created_at: str
+
+
+class ServiceAccountKey(TypedDict):
+    id: str
+    name: str
+    service_account: str
+    token: str  # shown once; the API keeps only its hash
+
+
+class Explanation(TypedDict):
+    actor: str
+    action: str
+    resource: str
+    allowed: bool
+    policies: list[str]
+    needed: list[Need]
 
 
 class User(TypedDict):

@@ -61,6 +61,16 @@ def invite(
     screen.line(made["url"])
 
 
+@app.command(name="set-role")
+def set_role(id: str, role: Role, /, *, options: Options = UNSET) -> None:
+    """Change someone's role in the tenant as a whole; `none` leaves what is bound to them.
+
+    Roles at an organization or a project: `penstock role bind`.
+    """
+    with session.start(options) as run:
+        answers.thing(options, run.client.users.change_role(id, role))
+
+
 @app.command
 def disable(id: str, /, *, options: Options = UNSET) -> None:
     """Shut someone out: their sessions, tokens and keys are good no more."""

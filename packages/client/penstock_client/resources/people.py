@@ -33,6 +33,10 @@ class Users:
         request = requests.post("users", "invite", email=email, role=role, tenant=tenant)
         return single.fetch(self.transport, request, Invitation)
 
+    def change_role(self, id: str, role: Role) -> User:
+        """In the tenant as a whole; `none` leaves what is bound to them."""
+        return single.fetch(self.transport, requests.patch({"role": role}, "users", id), User)
+
     def disable(self, id: str) -> User:
         return single.fetch(self.transport, requests.post("users", id, "disable"), User)
 

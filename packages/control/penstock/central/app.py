@@ -21,6 +21,7 @@ from penstock.central.balances import api as balances
 from penstock.central.bindings import api as bindings
 from penstock.central.defragmentation import api as defragmentation
 from penstock.central.defragmentation.planner import Planner
+from penstock.central.explanations import api as explanations
 from penstock.central.groups import api as groups
 from penstock.central.link import SiteLinks
 from penstock.central.networks import api as networks
@@ -68,7 +69,7 @@ ROUTERS = (  # tried in this order: the busiest first
     slots.router, usage.router, availability.router, defragmentation.router,
     audit.router, pools.router, networks.router, templates.router, onboardings.router,
     offboardings.router, doors.router, standing.router, key_api.router, bindings.router,
-    groups.router, service_accounts.router, *realm_routers.ROUTERS,
+    groups.router, service_accounts.router, explanations.router, *realm_routers.ROUTERS,
 )  # fmt: skip
 DOORS = Doors(
     always=frozenset({"/healthz", "/readyz"}), streams=frozenset({"/v1/events", "/v1/ws"})

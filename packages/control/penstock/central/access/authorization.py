@@ -1,5 +1,6 @@
 """The first wall: one question, asked of the policies on every operation."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -24,12 +25,19 @@ __all__ = [
 ]
 
 FOLDER: Final = Path(__file__).parent
+QUOTED: Final = r'"([a-z_.]+)"'
+
+
+SCHEMA: Final = (FOLDER / "policies.cedarschema").read_text()
+GROUPS: Final = frozenset(
+    name for names in re.findall(r"\bin \[([^\]]*)\]", SCHEMA) for name in re.findall(QUOTED, names)
+)
+ACTIONS: Final = frozenset(re.findall(QUOTED, SCHEMA)) - GROUPS
 
 
 def load() -> Policies:
     """The policies of the tree; refuses to start with broken ones."""
-    text = (FOLDER / "policies.cedar").read_text()
-    return Policies(text, (FOLDER / "policies.cedarschema").read_text())
+    return Policies((FOLDER / "policies.cedar").read_text(), SCHEMA)
 
 
 POLICIES: Final = load()
