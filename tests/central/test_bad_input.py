@@ -190,6 +190,25 @@ CASES: dict[str, Bad] = {
         422, "unknown_family", project="main", family="h900", gpus_max=1
     ),
     "a limit on no family": quota(422, "invalid", project="main", family="", gpus_max=1),
+    **{f"{value!r} as {name}": quota(422, "invalid", tenant=absent(TenantId), **{name: value})
+       for name in ("gpus_max", "nodes_max", "vlans_max")
+       for value in (-1, 2**63, 2**64, 1_000_001, 0.5, "1", None, True)},
+    **{f"{value!r} to spend": quota(
+        422, "invalid", tenant=absent(TenantId), spend_micros_max=value, currency="USD")
+       for value in (-1, 2**63, 10**15 + 1, 0.5, "1", True)},
+    **{f"to spend in {value!r}": quota(
+        422, "invalid", tenant=absent(TenantId), spend_micros_max=1, currency=value)
+       for value in (None, "", "usd", "USDT", "US\n", "\u20ac")},
+    "two limits in one": quota(422, "invalid", project="main", gpus_max=1, nodes_max=1),
+    "nodes of a family": quota(422, "invalid", project="main", family="h100", nodes_max=1),
+    "GPUs in a currency": quota(422, "invalid", project="main", gpus_max=1, currency="USD"),
+    "a limit on clusters": quota(422, "invalid", project="main", clusters_max=1),
+    "remove a limit on clusters": Bad(
+        422, "invalid", "DELETE", "/v1/quotas?project=main&kind=clusters"),
+    "remove a limit on money of no currency": Bad(
+        422, "invalid", "DELETE", "/v1/quotas?project=main&kind=spend"),
+    "remove a limit on nodes of a family": Bad(
+        422, "invalid", "DELETE", "/v1/quotas?project=main&kind=nodes&family=h100"),
     "quotas of nobody": get(422, "invalid", "/v1/quotas", caller="platform"),
     "quotas of two": get(422, "invalid", "/v1/quotas?project=main&organization=default"),
     "quotas of an absent project": get(404, "not_found", "/v1/quotas?project=no"),
@@ -389,6 +408,13 @@ CASES: dict[str, Bad] = {
     "a file with an unknown key inside": file(networks=[{"vlan": 2}]),
     "a file with a limit below nothing": file(quotas=[{"gpus_max": -1}]),
     "a file with a limit twice": file(quotas=[{"gpus_max": 1}, {"gpus_max": 2}]),
+    "a file with a spend limit twice": file(
+        quotas=[{"spend_micros_max": 1, "currency": "USD"}] * 2),
+    "a file with a limit on nothing": file(quotas=[{"family": "h100"}]),
+    "a file with VLANs of a project": file(organizations=[
+        {"name": "o", "projects": [{"name": "p", "quotas": [{"vlans_max": 1}]}]}]),
+    "a file with VLANs of an organization": file(organizations=[
+        {"name": "o", "quotas": [{"vlans_max": 1}]}]),
     "a file with an organization twice": file(organizations=[{"name": "o"}, {"name": "o"}]),
     "a file with a project in two": file(organizations=[
         {"name": name, "projects": [{"name": "p"}]} for name in ("a", "b")]),

@@ -15,7 +15,7 @@ from penstock.central.placement.queue import Queue
 from penstock.central.projects import service as projects
 from penstock.central.quotas import scopes, store
 from penstock.central.quotas import service as quotas
-from penstock.central.quotas.model import TOTAL, Kind, Line, Measure, gpus
+from penstock.central.quotas.model import NODES, TOTAL, Kind, Line, Measure, gpus, spend
 from penstock.kernel import db, invariants
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
@@ -56,18 +56,19 @@ class Race:
     replicas: list[Queue]
     owner: asyncpg.Connection
 
-    async def lease(self, project: str, gpus: int = 1) -> str | None:
-        """The lease's id; None if a quota or the balance forbids it."""
+    async def lease(self, project: str, gpus: int = 1, sku: str = "slice") -> str | None:
+        """The lease's id; None if a quota or the balance forbids it, or there is no room."""
         replica = random.choice(self.replicas)
         try:
-            return (await replica.submit(self.stage.ask(gpus, project=project))).allocation.id
+            asked = self.stage.ask(gpus, sku, project=project)
+            return (await replica.submit(asked)).allocation.id
         except Problem as refusal:
-            if refusal.code not in ("quota_exceeded", "balance_too_low"):
+            if refusal.code not in ("quota_exceeded", "balance_too_low", "sku_unavailable"):
                 raise
             return None
 
-    async def lease_all(self) -> list[str]:
-        asked = [self.lease(project) for project in PROJECTS for _ in range(EACH)]
+    async def lease_all(self, gpus: int = 1, sku: str = "slice", each: int = EACH) -> list[str]:
+        asked = [self.lease(project, gpus, sku) for project in PROJECTS for _ in range(each)]
         random.shuffle(asked)
         return [id for id in await asyncio.gather(*asked) if id is not None]
 
@@ -84,12 +85,20 @@ class Race:
     async def limit_if_possible(self, rng: random.Random) -> bool:
         which = rng.choice([which for which, _, _ in LIMITS])
         try:
-            await self.limit(rng.randint(0, 24), rng.choice((TOTAL, gpus("h100"))), **which)
+            measure = rng.choice((TOTAL, gpus("h100"), NODES, spend("USD")))
+            await self.limit(rng.randint(0, 24), measure, **which)
         except Conflict as refusal:
             if not refusal.code.startswith("quota_"):
                 raise
             return False
         return True
+
+    async def project_of(self, id: str) -> str:
+        name: str = await self.owner.fetchval(
+            "SELECT p.name FROM projects p JOIN allocations a ON a.project_id = p.id "
+            "WHERE a.id = $1", id
+        )  # fmt: skip
+        return name
 
     async def lines(self, limit: int) -> list[Line]:
         """Those with this limit, with what is used."""
@@ -162,6 +171,46 @@ async def test_exactly_as_many_are_admitted_as_fit_and_what_is_given_back_is_adm
     assert await race.check() > 10
 
 
+@pytest.mark.parametrize(("which", "in_all"), [
+    ({"tenant": "acme"}, 2), ({"organization": "default"}, 2 + 3), ({"project": "main"}, 2 + 6),
+])  # fmt: skip
+async def test_exactly_as_many_whole_nodes_are_leased_as_may_be(
+    race: Race, which: dict[str, str], in_all: int
+) -> None:
+    """Three are asked for in each project, of ten: two may be had where it is limited."""
+    await race.limit(2, NODES, **which)
+    async with asyncio.timeout(60):
+        held = await race.lease_all(8, "metal", each=3)
+        assert len(held) == in_all
+        assert await race.lease("main") is not None, "slices are no whole nodes"
+        assert [line.used for line in await race.lines(2)] == [2]
+        counted = {"tenant": [*PROJECTS], "organization": ["main", "second"]}
+        some = counted.get(next(iter(which)), ["main"])
+        named = [(id, await race.project_of(id)) for id in held]
+        given_back, project = next((id, name) for id, name in named if name in some)
+        await race.stage.give_back(given_back)
+        assert [line.used for line in await race.lines(2)] == [1]
+        assert await race.lease(project, 8, "metal") is not None
+        assert await race.lease(project, 8, "metal") is None
+    await race.check()
+
+
+@pytest.mark.parametrize(("which", "most", "in_all"), LIMITS)
+async def test_no_more_are_admitted_than_an_hour_of_which_the_month_may_cost(
+    race: Race, which: dict[str, str], most: int, in_all: int
+) -> None:
+    await race.limit(most, spend("USD"), **which)  # an hour of one GPU costs 1
+    async with asyncio.timeout(60):
+        held = await race.lease_all()
+        assert len(held) == in_all == await race.held()
+        assert [line.room for line in await race.lines(most)] == [0]
+        for id in held[:6]:
+            await race.stage.give_back(id)
+        await race.lease_all()
+        assert [line.room for line in await race.lines(most)] == [0]
+    await race.check()
+
+
 async def test_no_more_are_admitted_than_the_balance_covers_for_an_hour(race: Race) -> None:
     async with race.stage.database.transaction() as tx:  # an hour of one GPU costs 1
         await balances.credit(
@@ -196,7 +245,9 @@ async def test_limits_that_change_while_many_lease_and_release_are_never_exceede
         rng = random.Random(100 + number)
         held: list[str] = []
         for _ in range(25):
-            id = await race.lease(rng.choice(list(PROJECTS)), rng.randint(1, 3))
+            whole = rng.random() < 0.1
+            gpus, sku = (8, "metal") if whole else (rng.randint(1, 3), "slice")
+            id = await race.lease(rng.choice(list(PROJECTS)), gpus, sku)
             if id is not None:
                 leased += 1
                 held.append(id)
