@@ -4,11 +4,12 @@
 CREATE TABLE realms (
     tenant_id  text COLLATE "C" PRIMARY KEY REFERENCES tenants,
     name       text NOT NULL UNIQUE,  -- the end of its issuer: never changed, never given again
-    created_at timestamptz NOT NULL
+    created_at timestamptz NOT NULL,
+    suspended_at timestamptz          -- nobody comes in, and no token of it is believed
 );
 SELECT wall_off('realms');
 GRANT SELECT ON realms TO {app};
-GRANT SELECT, INSERT ON realms TO {system};
+GRANT SELECT, INSERT, UPDATE (suspended_at) ON realms TO {system};
 GRANT DELETE ON realms TO {system};  -- with a tenant whose onboarding was undone
 
 -- Signing keys. The next one is published before it signs, so that whoever caches keys knows

@@ -70,7 +70,24 @@ async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = 
     await site.observe(order, wire.OBSERVED_STOPPING)
     await site.clean(order)
     second = await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+    await live_elsewhere(central, tenant)
     return second["slots"][0]
+
+
+async def live_elsewhere(central: Central, tenant: Tenant) -> None:
+    """As if its realm were at Keycloak (test_hosted_realms has some that are)."""
+    for sql in (
+        "INSERT INTO hosted_realms VALUES ($1, 'keycloak', $1, 'k', 'w', 'open', 'open', 1)",
+        """
+        INSERT INTO hosted_identities
+            SELECT $1, 'them', id, now() FROM users WHERE tenant_id = $1 LIMIT 1
+        """,
+        """
+        INSERT INTO hosted_invitations
+            SELECT id, $1, now() FROM invitations WHERE tenant_id = $1 LIMIT 1
+        """,
+    ):
+        await central.execute(sql, tenant.id)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from penstock.central.offboardings import api as offboardings
 from penstock.central.offboardings import reconciler as leaving
 from penstock.central.onboardings import api as onboardings
 from penstock.central.onboardings import reconciler as coming
+from penstock.central.onboardings import service as onboarding_service
 from penstock.central.organizations import api as organizations
 from penstock.central.placement import nudges
 from penstock.central.placement.commit import Committer
@@ -40,6 +41,8 @@ from penstock.central.pools import api as pools
 from penstock.central.projects import api as projects
 from penstock.central.quotas import api as quotas
 from penstock.central.realms import routers as realm_routers
+from penstock.central.realms.hosts import configured as realm_providers
+from penstock.central.realms.hosts.reconciler import Hosting
 from penstock.central.realms.keys.service import Keyring
 from penstock.central.realms.service import Realms
 from penstock.central.realms.users.passwords import Passwords
@@ -103,9 +106,14 @@ async def serve(settings: CentralSettings) -> None:
         settings.data, timedelta(seconds=settings.certificate_life_s)
     )
     seal = sealing.load_or_create(settings.data / "seal.key")
-    realms = Realms(database, settings.url, seal, Keyring(database, seal), Passwords())
+    providers = realm_providers.configured(settings)
+    realms = Realms(
+        database, settings.url, seal, Keyring(database, seal), Passwords(),
+        providers=tuple(sorted(providers)), default_provider=settings.realm_provider,
+    )  # fmt: skip
     exporter = Exporter(database, Objects(settings.audit_url), root.key)
     wakeups = Wakeups(settings.database_url)
+    hosting = Hosting(database, wakeups, providers, settings.url, onboarding_service.go_on)
     queue = Queue(Committer(database).commit)
     app = create()
     gateway = Gateway(settings.limits)
@@ -137,6 +145,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(nudges.run(database, wakeups, queue.decide))
         group.create_task(coming.run(database, wakeups))
         group.create_task(leaving.run(database, wakeups))
+        group.create_task(hosting.keep(settings.database_url))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from penstock.kernel.buckets import Rate
 from penstock.kernel.gateway import Limits
@@ -52,7 +52,22 @@ class CentralSettings(Settings):
     hsts_s: int = Field(default=0, ge=0)  # say so if TLS is in front, and for how long
     trusted_proxies: str = "127.0.0.1,::1"  # addresses and networks whose X-Forwarded-… counts
     audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
+    # Keycloak, where realms of tenants can be: its address, and a client that may make them.
+    keycloak_url: str = Field(default="", pattern=r"^(https?://[^?#@\s]+[^/?#@\s])?$")
+    keycloak_client_id: str = "penstock"
+    keycloak_secret_file: Path | None = None
+    realm_provider: Literal["embedded", "keycloak"] = "embedded"  # of tenants whose file says none
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @model_validator(mode="after")
+    def keycloak_is_whole(self) -> "CentralSettings":
+        if bool(self.keycloak_url) != (self.keycloak_secret_file is not None):
+            raise ValueError("keycloak_url and keycloak_secret_file go together")
+        if self.realm_provider == "keycloak" and not self.keycloak_url:
+            raise ValueError(
+                "realm_provider is keycloak, and keycloak_url does not say where it is"
+            )
+        return self
 
     @property
     def audit_url(self) -> str:

@@ -2,11 +2,13 @@
 
 from datetime import datetime
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 from penstock.central.onboardings import service
 from penstock.central.onboardings.file import TenantFile
+from penstock.central.onboardings.hosts import Hosts
 from penstock.central.onboardings.model import Onboarding, Step
+from penstock.central.realms.service import Realms
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Caller, Tx, TxRoute, View
 
@@ -69,10 +71,14 @@ async def list_onboardings(actor: Caller, tx: Tx, paging: PageQuery) -> Page[Onb
 
 
 @router.post("", status_code=202)
-async def create_onboarding(body: TenantFile, actor: Caller, tx: Tx) -> OnboardingView:
+async def create_onboarding(
+    body: TenantFile, actor: Caller, tx: Tx, request: Request
+) -> OnboardingView:
     """Make a tenant what the file says: a new one, or one that is there. Returns at once; watch
     `status` for `done`, or `undone` with the reason. What is so already is not changed."""
-    return OnboardingView.of(await service.create(tx, actor, body))
+    realms: Realms = request.app.state.realms
+    hosts = Hosts(realms.providers, realms.default_provider)
+    return OnboardingView.of(await service.create(tx, actor, body, hosts))
 
 
 @router.get("/{id}")

@@ -72,6 +72,9 @@ class TenantFile(Body):
 
     tenant: Name
     admin: Admin
+    realm: Annotated[Name, Field(description="where its people are: embedded, keycloak")] | None = (
+        None
+    )
     template: Reference | None = None
     placement: Placement | None = None
     networks: (

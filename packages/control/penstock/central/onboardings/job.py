@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.central.onboardings.file import TenantFile
-from penstock.central.onboardings.model import Did, Onboarding
+from penstock.central.onboardings.model import Did, Onboarding, Pending
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock_contracts.failpoints import Failpoint
@@ -20,6 +20,7 @@ class Job:
     founded: bool
     reason: str
     tenant: TenantId | None
+    resumed: bool = False  # the step was taken before, and waited for an answer
 
     @classmethod
     def of(cls, onboarding: Onboarding) -> "Job":
@@ -30,6 +31,7 @@ class Job:
             founded=onboarding.founded,
             reason=onboarding.reason,
             tenant=onboarding.tenant_id,
+            resumed=onboarding.next is not None and onboarding.next.pended,
         )
 
     @property
@@ -49,8 +51,8 @@ class Stage:
     there before was given stays when the rest is undone; what was changed is put back."""
 
     name: str
-    do: Callable[[Tx, Job], Awaitable[Did]]
-    undo: Callable[[Tx, Job, Before], Awaitable[str]]
+    do: Callable[[Tx, Job], Awaitable[Did | Pending]]
+    undo: Callable[[Tx, Job, Before], Awaitable[str | Pending]]
     points: dict[str, Failpoint] = field(init=False, default_factory=dict[str, Failpoint])
 
     def __post_init__(self) -> None:

@@ -38,6 +38,13 @@ class Did:
 
 
 @dataclass(frozen=True)
+class Pending:
+    """Another must answer first. What the step did stays; it is taken again once that one has."""
+
+    detail: str
+
+
+@dataclass(frozen=True)
 class Step:
     name: str
     status: StepStatus = StepStatus.WAITING
@@ -45,6 +52,11 @@ class Step:
     changed: bool = False
     at: datetime | None = None
     before: Mapping[str, object] = field(default_factory=dict[str, object])
+    pended: bool = False  # it did something already, and another had to answer
+
+    @property
+    def to_undo(self) -> bool:
+        return self.status is StepStatus.DONE or (self.status is StepStatus.FAILED and self.pended)
 
 
 @dataclass(frozen=True)
@@ -72,8 +84,7 @@ class Onboarding:
         if self.status is Status.RUNNING:
             return next((s for s in self.steps if s.status is StepStatus.WAITING), None)
         if self.status is Status.UNDOING:
-            done = (s for s in reversed(self.steps) if s.status is StepStatus.DONE)
-            return next(done, None)
+            return next((s for s in reversed(self.steps) if s.to_undo), None)
         return None
 
     def did(self, step: Step, did: Did, at: datetime) -> "Onboarding":
@@ -86,6 +97,7 @@ class Onboarding:
             at=at,
         )
         moved = self._with(done)
+        moved = replace(moved, failures=0, retry_at=None)
         if did.tenant_id is not None:
             moved = replace(moved, tenant_id=did.tenant_id, founded=did.founded)
         return _settled(moved, Status.DONE, at)
@@ -94,12 +106,22 @@ class Onboarding:
         """From here on it goes back."""
         shown = reason[:REASON_MAX]
         moved = self._with(replace(step, status=StepStatus.FAILED, detail=shown, at=at))
-        moved = replace(moved, status=Status.UNDOING, reason=f"{step.name}: {shown}")
+        moved = replace(moved, status=Status.UNDOING, reason=f"{step.name}: {shown}", retry_at=None)
         return _settled(moved, Status.UNDONE, at)
 
     def took_back(self, step: Step, detail: str, at: datetime) -> "Onboarding":
-        moved = self._with(replace(step, status=StepStatus.UNDONE, detail=detail, at=at))
+        undone = replace(step, status=StepStatus.UNDONE, detail=detail, at=at)
+        if step.status is StepStatus.FAILED:
+            undone = replace(step, pended=False)  # what it had begun is gone; why it failed stays
+        moved = self._with(undone)
         return _settled(replace(moved, failures=0, retry_at=None), Status.UNDONE, at)
+
+    def waits(self, step: Step, pending: Pending, until: datetime) -> "Onboarding":
+        """For another's answer, which is told; `until` is for the case that it was not."""
+        begun = replace(step, pended=True)
+        if step.status is not StepStatus.FAILED:
+            begun = replace(begun, detail=pending.detail[:REASON_MAX])
+        return replace(self._with(begun), retry_at=until)
 
     def stuck(self, retry_at: datetime) -> "Onboarding":
         """A step could not be taken back; it is tried again."""

@@ -4,7 +4,8 @@ An onboarding is open until each of its steps is done, or one failed and all bef
 back. One step is one transaction, together with the row that says how far it came; its commit
 tells every replica that there is a next one. Who takes a step holds the row: another replica
 waits for it and, if the holder dies, takes the step itself. So nothing is polled, nothing is
-lost with a process, and no step is taken twice.
+lost with a process, and no step is taken twice. A step that needs another's answer (a realm's
+provider) writes down what it wants and is taken again when it is told that there is one.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from typing import Final
 
 from penstock.central.onboardings import service, store
 from penstock.central.onboardings.job import Job
-from penstock.central.onboardings.model import Onboarding, Status, Step
+from penstock.central.onboardings.model import Onboarding, Pending, Status, Step
 from penstock.central.onboardings.saga import STAGES
 from penstock.kernel import audit, events, log, wakeups
 from penstock.kernel.db import LOST, RACED, Database, Tx
@@ -24,6 +25,7 @@ from penstock.kernel.wakeups import Wakeups
 logger = log.get(__name__)
 RETRY_S_MIN: Final = 0.2
 RETRY_S_MAX: Final = 60.0
+ANSWER_MAX: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ async def _take(tx: Tx, onboarding: Onboarding, step: Step) -> Onboarding:
     except Exception as error:
         logger.error("step failed", exc_info=error, onboarding=onboarding.id, step=step.name)
         return onboarding.failed(step, f"it broke ({type(error).__name__}), and is logged", tx.now)
+    if isinstance(did, Pending):
+        return onboarding.waits(step, did, tx.now + ANSWER_MAX)
     return onboarding.did(step, did, tx.now)
 
 
@@ -93,6 +97,8 @@ async def _take_back(tx: Tx, onboarding: Onboarding, step: Step) -> Onboarding:
         pause_s = min(RETRY_S_MIN * 2**onboarding.failures, RETRY_S_MAX)
         logger.error("undo failed", exc_info=error, onboarding=onboarding.id, retry_s=pause_s)
         return onboarding.stuck(tx.now + timedelta(seconds=pause_s))
+    if isinstance(detail, Pending):
+        return onboarding.waits(step, detail, tx.now + ANSWER_MAX)
     return onboarding.took_back(step, detail, tx.now)
 
 

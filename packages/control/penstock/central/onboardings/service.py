@@ -6,6 +6,7 @@ from penstock.central.access.authorization import Resource, authorize
 from penstock.central.networks import service as networks
 from penstock.central.onboardings import intents, store
 from penstock.central.onboardings.file import TenantFile
+from penstock.central.onboardings.hosts import Hosts
 from penstock.central.onboardings.model import Onboarding
 from penstock.central.onboardings.steps import domain
 from penstock.central.tenants import service as tenants
@@ -14,17 +15,18 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
 from penstock.kernel.events import Event
-from penstock_contracts.ids import OnboardingId
+from penstock_contracts.ids import OnboardingId, TenantId
 
 MOVED: Final = "onboardings"  # who waits for this is told when there is a step to take
 
 
-async def create(tx: Tx, actor: Actor, file: TenantFile) -> Onboarding:
+async def create(tx: Tx, actor: Actor, file: TenantFile, hosts: Hosts) -> Onboarding:
     """Begin to make the tenant what the file says; the same that runs already is that one."""
     authorize(actor, "onboarding.create", Resource("onboarding"))
     intent = await intents.check(tx, file)
     known = await tenants.named(tx, file.tenant)
-    kept = file.model_dump(mode="json")
+    provider = await hosts.choose(tx, file.realm, known)
+    kept = {**file.model_dump(mode="json"), "realm": provider}
     running = await store.open_for(tx, file.tenant)
     if running is not None:
         if running.file == kept:
@@ -64,6 +66,12 @@ async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:
     """Each step as it went, from the event log."""
     onboarding = await get(tx, actor, id)
     return await events.read(tx, subject=onboarding.id, limit=1000)
+
+
+async def go_on(tx: Tx, tenant_id: TenantId) -> None:
+    """What the tenant's onboarding waits for has an answer."""
+    if await store.go_on(tx, tenant_id):
+        wakeups.notify(tx, MOVED)
 
 
 async def refuse_while_open(tx: Tx, name: str) -> None:

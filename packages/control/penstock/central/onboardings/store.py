@@ -46,6 +46,7 @@ def _step(kept: Mapping[str, Any]) -> Step:
         kept["changed"],
         datetime.fromisoformat(at) if at else None,
         kept["before"],
+        kept["pended"],
     )
 
 
@@ -119,6 +120,15 @@ async def page(tx: Tx, after: str, limit: int) -> list[Onboarding]:
         f"SELECT {COLUMNS} FROM onboardings WHERE id > $1 ORDER BY id LIMIT $2", after, limit
     )
     return [_onboarding(row) for row in rows]
+
+
+async def go_on(tx: Tx, tenant_id: TenantId) -> bool:
+    """It need not wait any longer. Locks its row."""
+    touched = await tx.execute(
+        "UPDATE onboardings SET retry_at = NULL WHERE tenant_id = $1 AND finished_at IS NULL",
+        tenant_id,
+    )
+    return touched > 0
 
 
 async def lock_next(tx: Tx) -> Onboarding | None:

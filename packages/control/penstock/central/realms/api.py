@@ -9,6 +9,7 @@ from pydantic import Field
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
 from penstock.central.realms.clients.model import GRANTS
+from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.model import ALGORITHM, SCOPES, Realm
 from penstock.central.realms.service import Realms
 from penstock.central.realms.web import All, Here, RealmRoute
@@ -50,6 +51,7 @@ async def rotate_keys(body: Rotation, actor: Caller, tx: Tx, request: Request) -
     whole = await owners.of(tx, actor, body.tenant)
     owner = whole.id
     authorize(actor, "realm.rotate", Resource("realm", None, owner, status=whole.status))
+    await hosting.refuse_hosted(tx, owner, "a signing key")
     kid = await realms.keyring.rotate(tx, actor, owner, distrust=body.distrust)
     return RotationView(issuer=(await realms.of(tx, owner)).issuer, kid=kid)
 

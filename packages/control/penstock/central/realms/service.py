@@ -1,13 +1,14 @@
 """Realms as a process of central serves them: found by the name in their issuer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.central.realms import store
+from penstock.central.realms.hosts.published import Published
 from penstock.central.realms.keys.service import Keyring
 from penstock.central.realms.model import Realm
 from penstock.central.realms.users.passwords import Passwords
 from penstock.kernel.db import Database, Tx
-from penstock.kernel.errors import NotFound
+from penstock.kernel.errors import Conflict, Forbidden, NotFound
 from penstock.kernel.sealing import Seal
 from penstock_contracts.ids import TenantId
 
@@ -21,12 +22,26 @@ class Realms:
     seal: Seal
     keyring: Keyring
     passwords: Passwords
+    published: Published = field(default_factory=Published)
+    providers: tuple[str, ...] = ()  # where realms can be, besides here
+    default_provider: str = ""
 
     async def find(self, name: str) -> Realm:
         rows = await self.database.fetch(store.BY_NAME, name)
         if not rows:
             raise NotFound("realm", name)
         row = rows[0]
+        if row["provider"] is not None:
+            raise Conflict(
+                f"realm {name} lives at {row['provider']}, not here",
+                code="realm_elsewhere",
+                suggestion=f"use {row['issuer']}" if row["issuer"] else None,
+                extras={"issuer": row["issuer"]},
+            )
+        if row["suspended_at"] is not None:
+            raise Forbidden(
+                f"realm {name} is suspended; nobody can come in", code="realm_suspended"
+            )
         return Realm(TenantId(row["tenant_id"]), name, self.issuer(name), row["created_at"])
 
     async def of(self, tx: Tx, tenant_id: TenantId) -> Realm:

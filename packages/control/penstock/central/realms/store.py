@@ -4,8 +4,10 @@ from penstock.central.access import grants
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import TenantId
 
-COLUMNS = "tenant_id, name, created_at"
-BY_NAME = f"SELECT {COLUMNS} FROM realms WHERE name = $1"
+BY_NAME = """
+    SELECT r.tenant_id, r.created_at, r.suspended_at, h.provider, h.issuer
+    FROM realms r LEFT JOIN hosted_realms h USING (tenant_id) WHERE r.name = $1
+"""
 
 
 async def add(tx: Tx, tenant_id: TenantId, name: str) -> None:
@@ -20,6 +22,24 @@ async def add(tx: Tx, tenant_id: TenantId, name: str) -> None:
 async def name_of(tx: Tx, tenant_id: TenantId) -> str:
     name: str = await tx.fetchval("SELECT name FROM realms WHERE tenant_id = $1", tenant_id)
     return name
+
+
+async def owner_of(tx: Tx, name: str) -> str | None:
+    owner: str | None = await tx.fetchval("SELECT tenant_id FROM realms WHERE name = $1", name)
+    return owner
+
+
+async def suspend(tx: Tx, tenant_id: TenantId, *, suspended: bool) -> bool:
+    """Whether that changed anything."""
+    changed = await tx.execute(
+        """
+        UPDATE realms SET suspended_at = $2
+        WHERE tenant_id = $1 AND (suspended_at IS NULL) = ($2::timestamptz IS NOT NULL)
+        """,
+        tenant_id,
+        tx.now if suspended else None,
+    )
+    return changed > 0
 
 
 async def exists(tx: Tx, tenant_id: TenantId) -> bool:
@@ -50,5 +70,5 @@ FACTS = f"""
     LEFT JOIN sessions s ON s.tenant_id = r.tenant_id AND s.id = $4
     LEFT JOIN users u ON u.tenant_id = r.tenant_id AND u.id = $5
     LEFT JOIN revoked_tokens x ON x.tenant_id = r.tenant_id AND x.jti = $6
-    WHERE r.name = $1
+    WHERE r.name = $1 AND r.suspended_at IS NULL
 """

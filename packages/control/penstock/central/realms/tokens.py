@@ -63,8 +63,8 @@ def access_claims(
     return claims if session is None else {**claims, "sid": session}
 
 
-def peek(token: str) -> Claimed:
-    """Where to look for the key and the facts that the token must agree with."""
+def open_up(token: str) -> tuple[Mapping[str, object], Mapping[str, object]]:
+    """The header and the claims, of which nothing was checked. Raises NotBelieved."""
     if len(token) > LENGTH_MAX or not token.isascii() or token.count(".") != 2:
         raise NotBelieved
     try:
@@ -75,14 +75,24 @@ def peek(token: str) -> Claimed:
         raise NotBelieved from None
     if not isinstance(claims, dict):
         raise NotBelieved
-    said = cast("Mapping[str, object]", claims)
+    return header, cast("Mapping[str, object]", claims)
+
+
+def issuer_of(token: str) -> str:
+    """Whom the token says it is from."""
+    return text(open_up(token)[1].get("iss"))
+
+
+def peek(token: str) -> Claimed:
+    """Where to look for the key and the facts that the token must agree with."""
+    header, said = open_up(token)
     return Claimed(
-        issuer=_text(said.get("iss")),
-        kid=_text(header.get("kid")),
-        subject=_text(said.get("sub")),
-        session=_text(said.get("sid", "")),
-        client=_text(said.get("client_id")),
-        jti=_text(said.get("jti")),
+        issuer=text(said.get("iss")),
+        kid=text(header.get("kid")),
+        subject=text(said.get("sub")),
+        session=text(said.get("sid", "")),
+        client=text(said.get("client_id")),
+        jti=text(said.get("jti")),
     )
 
 
@@ -109,13 +119,13 @@ def verify(
     if any(claims.get(name) != value for name, value in expected.items()):
         raise NotBelieved
     at = int(now.timestamp())
-    if _number(claims.get("exp")) <= at or _number(claims.get("nbf")) > at + SKEW_S:
+    if number(claims.get("exp")) <= at or number(claims.get("nbf")) > at + SKEW_S:
         raise NotBelieved
     return claims
 
 
 def expiry(claims: Mapping[str, object]) -> datetime:
-    return datetime.fromtimestamp(_number(claims.get("exp")), UTC)
+    return datetime.fromtimestamp(number(claims.get("exp")), UTC)
 
 
 @lru_cache(maxsize=1024)
@@ -123,13 +133,13 @@ def _imported(public: str) -> ECKey:
     return ECKey.import_key(json.loads(public))
 
 
-def _text(value: object) -> str:
+def text(value: object) -> str:
     if not isinstance(value, str) or len(value) > 500 or "\x00" in value:
         raise NotBelieved
     return value
 
 
-def _number(value: object) -> int:
+def number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise NotBelieved
     return value

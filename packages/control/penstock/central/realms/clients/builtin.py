@@ -1,10 +1,11 @@
-"""The client that every realm has: Penstock's own command line."""
+"""The clients that are Penstock's own: the command line, which every realm has, and the portal."""
 
 from penstock.central.realms.clients import store
 from penstock.central.realms.clients.model import CODE, COMMAND_LINE, DEVICE, REFRESH, Client
 from penstock.central.realms.model import SCOPES
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import TenantId
+from penstock_contracts.realms import PORTAL
 
 
 async def add_command_line(tx: Tx, tenant_id: TenantId) -> None:
@@ -18,6 +19,24 @@ async def add_command_line(tx: Tx, tenant_id: TenantId) -> None:
         scopes=SCOPES,
         role=None,
         trusted=False,  # any program can say that it is this one
+        created_at=tx.now,
+    )
+    await store.add(tx, client)
+
+
+async def ensure_portal(tx: Tx, tenant_id: TenantId, callback: str) -> None:
+    if await store.find(tx, tenant_id, PORTAL) is not None:
+        return
+    client = Client(
+        id=PORTAL,
+        tenant_id=tenant_id,
+        name="Penstock portal",
+        secret_hash=None,
+        redirect_uris=(callback,),
+        grants=(CODE, REFRESH),
+        scopes=SCOPES,
+        role=None,
+        trusted=False,
         created_at=tx.now,
     )
     await store.add(tx, client)

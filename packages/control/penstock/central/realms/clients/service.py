@@ -14,6 +14,7 @@ from penstock.central.realms.clients.model import (
     Client,
     is_redirect_uri,
 )
+from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
@@ -44,6 +45,7 @@ async def create(
     whole = await owners.of(tx, actor, tenant)
     owner = whole.id
     authorize(actor, "client.create", Resource("client", None, owner, status=whole.status))
+    await hosting.refuse_hosted(tx, owner, "a client")
     for uri in redirect_uris:
         if not is_redirect_uri(uri):
             raise Invalid(f"redirect_uris: {uri[:200]!r} is neither https nor a loopback address")

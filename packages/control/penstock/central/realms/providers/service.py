@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
 from penstock.central.realms.clients.model import is_loopback
+from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.providers import store
 from penstock.central.realms.providers.model import Person, Provider
 from penstock.central.realms.users import invitations
@@ -35,6 +36,7 @@ async def create(
     whole = await owners.of(tx, actor, tenant)
     owner = whole.id
     authorize(actor, "provider.create", Resource("provider", None, owner, status=whole.status))
+    await hosting.refuse_hosted(tx, owner, "a sign-in through another issuer")
     if not _is_issuer(issuer):
         raise Invalid(f"issuer: {issuer[:200]!r} is not an https address")
     id = ProviderId.new()

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import Field
 
 from penstock.central.access.roles import TenantRole
+from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.service import Realms
 from penstock.central.realms.users import invitations, service
 from penstock.central.realms.users.invitations import NewInvitation
@@ -115,12 +116,16 @@ async def reset_user(
 async def _shown(request: Request, tx: Tx, made: NewInvitation) -> InvitationView:
     realms: Realms = request.app.state.realms
     invitation = made.invitation
+    hosted = await hosting.find(tx, invitation.tenant_id)
     realm = await realms.of(tx, invitation.tenant_id)
+    url = realm.at(f"invitation?token={made.token}")
+    if hosted is not None:  # who comes in there, with this address verified, is the one invited
+        url = hosted.hosted.welcome_url if hosted.hosted else ""
     return InvitationView(
         id=invitation.id,
         tenant=invitation.tenant_id,
         email=invitation.email,
         role=invitation.role,
-        url=realm.at(f"invitation?token={made.token}"),
+        url=url,
         expires_at=invitation.expires_at,
     )

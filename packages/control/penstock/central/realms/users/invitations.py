@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
+from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import model, service, store
 from penstock.central.realms.users.model import INVITATION_LIFE, User
@@ -45,6 +46,7 @@ async def invite(
     id = made.invitation.id
     audit.record(tx, actor, "user.invite", id, tenant_id=owner, email=address, role=role)
     events.emit(tx, "user.invited", id, tenant_id=owner, email=address, role=role)
+    await hosting.invited(tx, owner)
     return made
 
 
@@ -65,6 +67,7 @@ async def ensure(tx: Tx, actor: Actor, tenant_id: TenantId, *, email: str, role:
 async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInvitation:
     """A way back in for someone who forgot their password, or lost their second factor too."""
     user = await service.locked(tx, actor, id, "user.reset")
+    await hosting.refuse_hosted(tx, user.tenant_id, "a password")
     if second_factor:
         await store.save(tx, replace(user, totp=None, totp_step=0))
     made = await _make(tx, user.tenant_id, user.email, user.role)

@@ -1,0 +1,87 @@
+"""Central's own realms as a provider: what realms/ does, each verb in a transaction of its own.
+
+Central itself needs no provider for them: what it makes, it makes in the transaction that
+decided it. This is for whoever treats all realms alike, and holds both to the same rules.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from penstock.central.realms import creation
+from penstock.central.realms.clients import builtin
+from penstock.central.realms.service import Realms
+from penstock.central.realms.users import invitations
+from penstock.kernel.actor import SYSTEM
+from penstock.kernel.db import LOST, Tx
+from penstock.kernel.errors import Problem
+from penstock_contracts.ids import TenantId
+from penstock_contracts.realms import Conflict, Gone, Hosted, Transient, Wanted
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Keeps the rules of RealmProvider."""
+
+    realms: Realms
+
+    async def ensure(self, wanted: Wanted) -> Hosted:
+        async def make(tx: Tx) -> None:
+            if not await _is_here(tx, wanted):
+                await creation.create(tx, TenantId(wanted.tenant), wanted.name)
+            await builtin.ensure_portal(tx, TenantId(wanted.tenant), wanted.portal)
+
+        await self._run(make)
+        issuer = self.realms.issuer(wanted.name)
+        return Hosted(issuer, f"{issuer}/jwks", f"{issuer}/login")
+
+    async def invite(self, wanted: Wanted, email: str) -> None:
+        async def invite(tx: Tx) -> None:
+            await _refuse_gone(tx, wanted)
+            tenant = TenantId(wanted.tenant)
+            await invitations.ensure(tx, SYSTEM, tenant, email=email, role="admin")
+
+        await self._run(invite)
+
+    async def suspend(self, wanted: Wanted) -> None:
+        await self._suspend(wanted, suspended=True)
+
+    async def resume(self, wanted: Wanted) -> None:
+        await self._suspend(wanted, suspended=False)
+
+    async def _suspend(self, wanted: Wanted, *, suspended: bool) -> None:
+        async def turn(tx: Tx) -> None:
+            await _refuse_gone(tx, wanted)
+            await creation.suspend(tx, TenantId(wanted.tenant), suspended=suspended)
+
+        await self._run(turn)
+
+    async def remove(self, wanted: Wanted) -> None:
+        """The database refuses it of a realm that has people."""
+
+        async def forget(tx: Tx) -> None:
+            await creation.forget(tx, TenantId(wanted.tenant))
+
+        await self._run(forget)
+
+    async def _run(self, work: Callable[[Tx], Awaitable[T]]) -> T:
+        try:
+            return await self.realms.database.run(work, patient=False)
+        except LOST as error:
+            raise Transient(f"the database does not answer: {type(error).__name__}") from None
+        except Problem as refusal:
+            raise Conflict(refusal.detail) from None
+
+
+async def _is_here(tx: Tx, wanted: Wanted) -> bool:
+    owner = await creation.owner_of(tx, wanted.name)
+    if owner is not None and owner != wanted.tenant:
+        raise Conflict(f"there is a realm {wanted.name} that is not this tenant's")
+    return owner is not None
+
+
+async def _refuse_gone(tx: Tx, wanted: Wanted) -> None:
+    if not await _is_here(tx, wanted):
+        raise Gone(f"there is no realm {wanted.name}")

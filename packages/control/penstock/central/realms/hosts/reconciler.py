@@ -1,0 +1,153 @@
+"""Ensures that every hosted realm is at its provider what it shall be.
+
+A hosted realm lives elsewhere; what it shall be is in its row (`desired`), what it is known to
+be beside it (`actual`). A guest is someone whose invitation the provider does not know of yet.
+One round reads one row, calls its provider once, outside any transaction, and writes down what
+came of it, unless something else is desired by then. Every verb can be called again, so whoever
+dies in between, the next one calls it again. One process of central does this at a time.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from penstock.central.realms.hosts import service, store
+from penstock.central.realms.hosts.model import HostedRealm, Verb
+from penstock.kernel import audit, events, leadership, log
+from penstock.kernel.actor import SYSTEM
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.wakeups import Wakeups
+from penstock_contracts.failpoints import Failpoint
+from penstock_contracts.ids import TenantId
+from penstock_contracts.realms import Conflict, Hosted, RealmFault, RealmProvider, Wanted
+
+logger = log.get(__name__)
+LOCK: Final = 0x48524C4D  # "HRLM"
+AGAIN_S: Final = 1.0  # after something that nobody foresaw
+CALLED: Final = Failpoint("central.realms.hosts.called")  # the provider; not yet written down
+Settled = Callable[[Tx, TenantId], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Hosting:
+    """What it takes: the providers, and whom to tell when one has answered."""
+
+    database: Database
+    told: Wakeups
+    providers: Mapping[str, RealmProvider]
+    public_url: str
+    settled: Settled
+
+    async def keep(self, url: str) -> None:
+        if self.providers:
+            await leadership.lead(url, LOCK, "hosted realms", self.run)
+
+    async def run(self) -> None:
+        with self.told.subscribe(service.MOVED) as wakeup:
+            while True:
+                try:
+                    idle_s = await self.advance()
+                except Exception as error:
+                    logger.error("hosting failed", exc_info=error, retry_s=AGAIN_S)
+                    idle_s = AGAIN_S
+                if idle_s == 0.0:
+                    continue
+                try:
+                    async with asyncio.timeout(idle_s):
+                        await wakeup.wait()
+                except TimeoutError:
+                    pass
+
+    async def advance(self) -> float | None:
+        """One call; how long nothing can be done after it (None: until told)."""
+        names = sorted(self.providers)
+        realm = await self.database.run(lambda tx: store.next_of(tx, names))
+        verb = realm.verb if realm else None
+        if realm is None or verb is None:
+            return await self.database.run(lambda tx: _pause(tx, names))
+        fault: RealmFault | None = None
+        hosted: Hosted | None = None
+        try:
+            hosted = await self._call(realm, verb)
+        except RealmFault as raised:
+            fault = raised
+            logger.warning("realm provider", realm=realm.name, verb=verb, fault=str(raised))
+        CALLED.hit()
+        await self.database.run(lambda tx: self._apply(tx, realm, verb, hosted, fault))
+        return 0.0
+
+    async def _call(self, realm: HostedRealm, verb: Verb) -> Hosted | None:
+        provider = self.providers[realm.provider]
+        wanted = wanted_of(realm, self.public_url)
+        match verb:
+            case Verb.ENSURE:
+                return await provider.ensure(wanted)
+            case Verb.SUSPEND:
+                await provider.suspend(wanted)
+            case Verb.RESUME:
+                await provider.resume(wanted)
+            case Verb.REMOVE:
+                await provider.remove(wanted)
+            case Verb.INVITE:
+                if realm.guest is not None:
+                    await provider.invite(wanted, realm.guest.email)
+        return None
+
+    async def _apply(
+        self,
+        tx: Tx,
+        seen: HostedRealm,
+        verb: Verb,
+        hosted: Hosted | None,
+        fault: RealmFault | None,
+    ) -> None:
+        await self.settled(tx, seen.tenant_id)  # first: an onboarding's row is locked before ours
+        now = await store.find(tx, seen.tenant_id, lock=True)
+        if now is None or now.revision != seen.revision:
+            return  # something else is desired: it is asked for from what is known
+        if fault is not None:
+            await store.save(tx, now.failed(str(fault), tx.now, refused=_is_final(fault, verb)))
+            return
+        await store.save(tx, now.did(verb, hosted))
+        if verb is Verb.INVITE and seen.guest is not None:
+            await store.carried(tx, seen.tenant_id, seen.guest)
+        _tell(tx, replace(seen, hosted=hosted or seen.hosted), verb)
+
+
+def wanted_of(realm: HostedRealm, public_url: str) -> Wanted:
+    portal = f"{public_url}/portal/callback"
+    return Wanted(realm.tenant_id, realm.name, audience=public_url, portal=portal)
+
+
+def _is_final(fault: RealmFault, verb: Verb) -> bool:
+    """Someone else's realm stays someone else's. One who cannot be invited keeps nobody else
+    from anything for ever, so that is tried again."""
+    return isinstance(fault, Conflict) and verb is not Verb.INVITE
+
+
+def _tell(tx: Tx, realm: HostedRealm, verb: Verb) -> None:
+    id, provider = realm.tenant_id, realm.provider
+    issuer = realm.hosted.issuer if realm.hosted else None
+    email = realm.guest.email if verb is Verb.INVITE and realm.guest else None
+    audit.record(
+        tx, SYSTEM, f"realm.host_{verb}", id, tenant_id=id, provider=provider, issuer=issuer,
+        email=email,
+    )  # fmt: skip
+    events.emit(
+        tx, f"realm.{PAST[verb]}", id, tenant_id=id, provider=provider, issuer=issuer, email=email
+    )
+
+
+PAST: Final = {
+    Verb.ENSURE: "hosted",
+    Verb.SUSPEND: "suspended",
+    Verb.RESUME: "resumed",
+    Verb.REMOVE: "removed",
+    Verb.INVITE: "guest_invited",
+}
+
+
+async def _pause(tx: Tx, providers: list[str]) -> float | None:
+    at = await store.retry_at(tx, providers)
+    return None if at is None else max(0.001, (at - tx.now).total_seconds())
