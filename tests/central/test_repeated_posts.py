@@ -99,7 +99,9 @@ POSTS: Final = {
     "/v1/service-accounts": Post(201, 1, {"name": "raced"}, caller="admin"),
     "/v1/service-accounts/{account}/keys": Post(201, 1, {"name": "k"}, caller="admin", secret=True),
     "/v1/service-accounts/{account}/disable": Post(200, 1, caller="admin"),
-    "/v1/service-accounts/{account}/enable": Post(200, 1, caller="admin"),
+    "/v1/service-accounts/{account}/enable": Post(
+        200, 1, caller="admin", after="/v1/service-accounts/{account}/disable"
+    ),
     # These go on after their answer, which is in the log too: so they are the last.
     "/v1/tenants/{leaver}/offboard": Post(202, 1, BECAUSE, only="tenant.offboard"),
     "/v1/onboardings": Post(202, 1, FILE, only="onboarding.create"),
