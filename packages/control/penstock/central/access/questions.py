@@ -25,19 +25,30 @@ def principals(actor: Actor) -> Iterator[frozenset[Grant]]:
         yield frozenset({grant})
 
 
-def entities(actor: Actor, grants: frozenset[Grant], resource: Resource) -> str:
-    """All that the policies may ask about: the actor, the thing, and the places it is in."""
-    asker = _actor(actor.id, actor.tenant_id, actor.scopes, actor.second_factor, grants)
-    return f"[{asker},{_thing(resource)},{_places(resource.path)}]"
+def asker(actor: Actor, grants: frozenset[Grant]) -> str:
+    """Who asks, as an entity."""
+    return _actor(actor.id, actor.tenant_id, actor.scopes, actor.second_factor, grants)
+
+
+def surroundings(resource: Resource) -> str:
+    """The thing, and the places it is in: entities."""
+    return f"{_thing(resource)},{_places(resource.path)}"
+
+
+def deed(action: str, groups: Iterable[str]) -> str:
+    """The action, as an entity: the policies ask which groups it belongs to."""
+    kind = f"{NAMESPACE}::Action"
+    parents = [{"type": kind, "id": group} for group in groups]
+    return json.dumps({"uid": {"type": kind, "id": action}, "attrs": {}, "parents": parents})
 
 
 def request(actor: Actor, action: str, resource: Resource) -> dict[str, object]:
     return {
-        "principal": f'{NAMESPACE}::Actor::"{actor.id}"',
-        "action": f'{NAMESPACE}::Action::"{action}"',
+        "principal": {"type": f"{NAMESPACE}::Actor", "id": actor.id},
+        "action": {"type": f"{NAMESPACE}::Action", "id": action},
         # Not its id, which a caller may have written: what matters are its attributes.
-        "resource": f'{NAMESPACE}::Thing::"{resource.noun}"',
-        "context": {"hour": actor.hour, "weekday": actor.weekday},
+        "resource": {"type": f"{NAMESPACE}::Thing", "id": resource.noun},
+        "context": f'{{"hour":{actor.hour},"weekday":{actor.weekday}}}',
     }
 
 
