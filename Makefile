@@ -5,7 +5,8 @@ PYTHON ?= python3
 UV := .tools/bin/uv
 BIN := .venv/bin
 WORKSPACE := packages/contracts packages/client packages/agent packages/control
-BENCHMARKS := bench/lease.py bench/race.py bench/quality.py bench/claims.py bench/defragmentation.py
+BENCHMARKS := bench/lease.py bench/race.py bench/quality.py bench/claims.py bench/defragmentation.py \
+	bench/authorization.py
 MANIFESTS := pyproject.toml $(addsuffix /pyproject.toml,$(WORKSPACE))
 
 .DEFAULT_GOAL := help

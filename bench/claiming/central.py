@@ -35,7 +35,7 @@ class Central:
 @contextmanager
 def running(fleet: Fleet) -> Generator[Central, None, None]:
     """Central on its own, as an operator starts it."""
-    token = asyncio.run(_key(fleet))
+    token = asyncio.run(make_key(fleet))
     taken: list[int] = []
     for _ in LISTENERS:
         taken.append(ports.pick(taken))
@@ -68,7 +68,7 @@ def running(fleet: Fleet) -> Generator[Central, None, None]:
             process.wait(timeout=20)
 
 
-async def _key(fleet: Fleet) -> str:
+async def make_key(fleet: Fleet) -> str:
     database = await db.connect(fleet.url, "central", size=1)
     try:
         async with database.transaction() as tx:

@@ -102,11 +102,10 @@ def _thing(resource: Resource) -> str:
 
 @lru_cache(maxsize=REMEMBERED_MAX)
 def _places(path: tuple[str, ...]) -> str:
-    above = (*path[1:], None)
-    return ",".join(
-        _entity("Place", place, {}, [] if parent is None else [parent])
-        for place, parent in zip(path, above, strict=True)
-    )
+    """Each in the next; the last is in none."""
+    if len(path) == 1:
+        return _entity("Place", path[0], {}, [])
+    return f"{_entity('Place', path[0], {}, [path[1]])},{_places(path[1:])}"
 
 
 def _entity(kind: str, id: str, attributes: dict[str, object], parents: Iterable[str]) -> str:
