@@ -33,9 +33,15 @@ class Central:
 
 
 @contextmanager
+<<<<<<< HEAD
 def running(fleet: Fleet, **settings: object) -> Generator[Central, None, None]:
     """Central on its own, as an operator starts it, with these settings."""
     token = asyncio.run(_key(fleet))
+=======
+def running(fleet: Fleet) -> Generator[Central, None, None]:
+    """Central on its own, as an operator starts it."""
+    token = asyncio.run(make_key(fleet))
+>>>>>>> roles
     taken: list[int] = []
     for _ in LISTENERS:
         taken.append(ports.pick(taken))
@@ -69,7 +75,7 @@ def running(fleet: Fleet, **settings: object) -> Generator[Central, None, None]:
             process.wait(timeout=20)
 
 
-async def _key(fleet: Fleet) -> str:
+async def make_key(fleet: Fleet) -> str:
     database = await db.connect(fleet.url, "central", size=1)
     try:
         async with database.transaction() as tx:

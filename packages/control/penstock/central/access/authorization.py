@@ -1,12 +1,16 @@
 """The first wall: one question, asked of the policies on every operation."""
 
+<<<<<<< HEAD
 import re
 from dataclasses import dataclass, replace
+=======
+from dataclasses import dataclass
+>>>>>>> roles
 from pathlib import Path
 from typing import Final
 
 from penstock.central.access import resources
-from penstock.central.access.engine import Policies, PoliciesInvalid
+from penstock.central.access.engine import Policies, PoliciesInvalid, groups
 from penstock.central.access.resources import Resource
 from penstock.central.access.roles import Level, held
 from penstock.kernel.actor import NO_ROLE, Actor
@@ -25,14 +29,10 @@ __all__ = [
 ]
 
 FOLDER: Final = Path(__file__).parent
-QUOTED: Final = r'"([a-z_.]+)"'
 
 
 SCHEMA: Final = (FOLDER / "policies.cedarschema").read_text()
-GROUPS: Final = frozenset(
-    name for names in re.findall(r"\bin \[([^\]]*)\]", SCHEMA) for name in re.findall(QUOTED, names)
-)
-ACTIONS: Final = frozenset(re.findall(QUOTED, SCHEMA)) - GROUPS
+ACTIONS: Final = frozenset(name for name, within in groups(SCHEMA).items() if within)
 
 
 def load() -> Policies:

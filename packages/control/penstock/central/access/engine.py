@@ -3,7 +3,9 @@
 # cedarpy's own signatures have bare dicts:
 # pyright: reportUnknownMemberType=false
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, cast
 
 import cedarpy
@@ -13,6 +15,7 @@ from penstock.central.access.resources import Resource
 from penstock.kernel.actor import Actor
 
 REMEMBERED_MAX: Final = 8192
+QUOTED: Final = r'"([a-z_.]+)"'
 
 
 class PoliciesInvalid(Exception):
@@ -33,8 +36,7 @@ class Policies:
         if not checked.validation_passed:
             raise PoliciesInvalid("; ".join(str(error) for error in checked.errors))
         self._policies = cedarpy.PolicySet.from_str(text)
-        # The schema says which actions belong to which group.
-        self._actions = cedarpy.Entities.from_json_str("[]", cedarpy.Schema.from_str(schema))
+        self._groups = groups(schema)
         self._answers: dict[tuple[object, ...], Decision] = {}
 
     def permit(self, actor: Actor, action: str, resource: Resource) -> bool:
@@ -57,7 +59,11 @@ class Policies:
         """Permitted if it is by the grants without conditions, or by any one that has some."""
         denied: list[str] = []
         for grants in questions.principals(actor):
-            known = self._actions.with_added_json_str(questions.entities(actor, grants, resource))
+            asking = _asking(
+                questions.asker(actor, grants),
+                questions.deed(action, self._groups.get(action, ())),
+            )
+            known = asking.with_added_json_str(f"[{questions.surroundings(resource)}]")
             asked = questions.request(actor, action, resource)
             answer = cedarpy.is_authorized(asked, self._policies, known)
             named = cast("dict[str, str]", answer.diagnostics.id_annotations_by_reason)
@@ -66,3 +72,20 @@ class Policies:
                 return Decision(True, reasons)
             denied += reasons
         return Decision(False, tuple(dict.fromkeys(denied)))
+
+
+@lru_cache(maxsize=REMEMBERED_MAX)
+def _asking(asker: str, deed: str) -> cedarpy.Entities:
+    """Parsed once: most of what a question costs is reading it."""
+    return cedarpy.Entities.from_json_str(f"[{asker},{deed}]")
+
+
+def groups(schema: str) -> dict[str, tuple[str, ...]]:
+    """By action: the groups that the schema puts it in. A group is in none itself."""
+    found: dict[str, tuple[str, ...]] = {}
+    for names, within in re.findall(
+        r"\baction\s+([^;]*?)(?:\bin\s+\[([^\]]*)\])?\s+appliesTo", schema
+    ):
+        parents = tuple(re.findall(QUOTED, within))
+        found.update(dict.fromkeys(re.findall(QUOTED, names), parents))
+    return found

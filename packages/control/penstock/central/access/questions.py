@@ -25,20 +25,38 @@ def principals(actor: Actor) -> Iterator[frozenset[Grant]]:
         yield frozenset({grant})
 
 
+<<<<<<< HEAD
 def entities(actor: Actor, grants: frozenset[Grant], resource: Resource) -> str:
     """All that the policies may ask about: the actor, the thing, and the places it is in."""
     who = (actor.id, actor.tenant_id, actor.scopes, actor.second_factor, actor.role == "system")
     asker = _actor(*who, grants)
     return f"[{asker},{_thing(resource)},{_places(resource.path)}]"
+=======
+def asker(actor: Actor, grants: frozenset[Grant]) -> str:
+    """Who asks, as an entity."""
+    return _actor(actor.id, actor.tenant_id, actor.scopes, actor.second_factor, grants)
+
+
+def surroundings(resource: Resource) -> str:
+    """The thing, and the places it is in: entities."""
+    return f"{_thing(resource)},{_places(resource.path)}"
+
+
+def deed(action: str, groups: Iterable[str]) -> str:
+    """The action, as an entity: the policies ask which groups it belongs to."""
+    kind = f"{NAMESPACE}::Action"
+    parents = [{"type": kind, "id": group} for group in groups]
+    return json.dumps({"uid": {"type": kind, "id": action}, "attrs": {}, "parents": parents})
+>>>>>>> roles
 
 
 def request(actor: Actor, action: str, resource: Resource) -> dict[str, object]:
     return {
-        "principal": f'{NAMESPACE}::Actor::"{actor.id}"',
-        "action": f'{NAMESPACE}::Action::"{action}"',
+        "principal": {"type": f"{NAMESPACE}::Actor", "id": actor.id},
+        "action": {"type": f"{NAMESPACE}::Action", "id": action},
         # Not its id, which a caller may have written: what matters are its attributes.
-        "resource": f'{NAMESPACE}::Thing::"{resource.noun}"',
-        "context": {"hour": actor.hour, "weekday": actor.weekday},
+        "resource": {"type": f"{NAMESPACE}::Thing", "id": resource.noun},
+        "context": f'{{"hour":{actor.hour},"weekday":{actor.weekday}}}',
     }
 
 
@@ -94,11 +112,10 @@ def _thing(resource: Resource) -> str:
 
 @lru_cache(maxsize=REMEMBERED_MAX)
 def _places(path: tuple[str, ...]) -> str:
-    above = (*path[1:], None)
-    return ",".join(
-        _entity("Place", place, {}, [] if parent is None else [parent])
-        for place, parent in zip(path, above, strict=True)
-    )
+    """Each in the next; the last is in none."""
+    if len(path) == 1:
+        return _entity("Place", path[0], {}, [])
+    return f"{_entity('Place', path[0], {}, [path[1]])},{_places(path[1:])}"
 
 
 def _entity(kind: str, id: str, attributes: dict[str, object], parents: Iterable[str]) -> str:
