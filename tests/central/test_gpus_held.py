@@ -41,6 +41,9 @@ class Table:
         )
         return {(row["name"], row["family"]): row["gpus"] for row in rows}
 
+    async def nodes(self) -> int:
+        return await self.system.fetchval("SELECT sum(nodes)::int FROM gpus_held")
+
     async def untrue(self) -> int:
         return await self.system.fetchval("SELECT count(*) FROM invariant_gpus_held_out_of_step")
 
@@ -103,6 +106,34 @@ async def test_one_statement_may_give_to_one_and_take_from_another(table: Table)
         """
     )
     assert await table.held() == {("main", "h100"): 2, ("second", "h100"): 8}
+    assert await table.untrue() == 0
+
+
+async def test_whole_nodes_are_counted_beside_their_gpus(table: Table) -> None:
+    await table.copy("alloc_b", 3, '{"shape": "baremetal", "gpus": 8}')
+    await table.copy("alloc_w", 8, '{"node_id": null, "gpus": 1}')
+    assert await table.nodes() == 3
+    # One whole node goes and as many GPUs come: what is left is the same, of GPUs only.
+    await table.system.execute(
+        """
+        UPDATE allocations a SET node_id = n.id,
+            freed_at = CASE WHEN a.id = 'alloc_b1' THEN now() END FROM nodes n
+        WHERE a.id = 'alloc_b1' OR a.id LIKE 'alloc_w%'
+        """
+    )
+    assert await table.nodes() == 2
+    assert await table.held() == {("main", "h100"): 26}
+    # And the other way round, with fewer GPUs than before.
+    await table.copy("alloc_x", 1, '{"node_id": null, "shape": "baremetal", "gpus": 4}')
+    await table.system.execute(
+        """
+        UPDATE allocations a SET node_id = n.id,
+            freed_at = CASE WHEN a.id LIKE 'alloc_w%' THEN now() END FROM nodes n
+        WHERE a.id LIKE 'alloc_w%' OR a.id LIKE 'alloc_x%'
+        """
+    )
+    assert await table.nodes() == 3
+    assert await table.held() == {("main", "h100"): 22}
     assert await table.untrue() == 0
 
 

@@ -3,11 +3,15 @@
 import asyncio
 from typing import Any
 
+import asyncpg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.central.networks import service as networks
+from penstock.central.networks.model import Network
 from penstock.central.quotas import model
+from penstock.central.quotas import service as quotas
 from penstock.central.quotas.ledger import Demand, Ledger
 from penstock.central.quotas.model import (
     NODES,
@@ -17,9 +21,11 @@ from penstock.central.quotas.model import (
     Level,
     Line,
     Measure,
+    Scope,
     gpus,
     spend,
 )
+from penstock.kernel.actor import SYSTEM
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
@@ -116,6 +122,41 @@ async def test_exactly_as_many_vlans_are_given_as_may_be(central: Central, tenan
     more = sum(answer.status == 201 for answer in given)
     assert more == 0 or lowered.code == "quota_below_use"
     assert await central.violations() == {}
+
+
+@pytest.mark.anyio
+async def test_nobody_limits_vlans_while_they_are_given(central: Central, tenant: Tenant) -> None:
+    await pools(central)
+    scope = Scope(Level.TENANT, tenant.id, TenantId(tenant.id))
+    async with central.database.transaction() as giving:
+        await networks.expand(giving, SYSTEM, tenant.id, Network(vlans=1))
+        async with central.database.transaction() as tx:
+            await tx.execute("SET LOCAL lock_timeout = '100ms'")
+            with pytest.raises(asyncpg.LockNotAvailableError):
+                await quotas.set_limit(tx, SYSTEM, scope, VLANS, 0)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "limit",
+    [{"nodes_max": 9}, {"vlans_max": 9}, {"spend_micros_max": 9, "currency": "USD"}],
+    ids=str,
+)
+async def test_a_tenant_limits_only_its_parts_and_only_its_own(
+    central: Central, tenant: Tenant, limit: Json
+) -> None:
+    other = await central.tenant("other")
+    kind = {"nodes_max": "nodes", "vlans_max": "vlans"}.get(next(iter(limit)), "spend")
+    which = {"kind": kind, **({"currency": "USD"} if kind == "spend" else {})}
+    for scope, status in (({"tenant": tenant.id}, 403), ({"tenant": other.id}, 404),
+                          ({"project": other.project}, 404)):  # fmt: skip
+        refused = await tenant.admin.put("/v1/quotas", **scope, **limit)
+        assert refused.status == status
+        refused = await tenant.admin.delete("/v1/quotas", **scope, **which)
+        assert refused.status == status
+    for api in (tenant.member, tenant.viewer):
+        assert (await api.put("/v1/quotas", project="main", **limit)).status == 403
+    assert await central.value("SELECT count(*) FROM quotas") == 0
 
 
 @pytest.mark.anyio
