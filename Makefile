@@ -5,13 +5,8 @@ PYTHON ?= python3
 UV := .tools/bin/uv
 BIN := .venv/bin
 WORKSPACE := packages/contracts packages/client packages/agent packages/control
-<<<<<<< HEAD
 BENCHMARKS := bench/lease.py bench/race.py bench/storm.py bench/quality.py bench/claims.py \
-  bench/defragmentation.py bench/overload.py
-=======
-BENCHMARKS := bench/lease.py bench/race.py bench/quality.py bench/claims.py bench/defragmentation.py \
-	bench/authorization.py
->>>>>>> roles
+  bench/defragmentation.py bench/overload.py bench/authorization.py
 MANIFESTS := pyproject.toml $(addsuffix /pyproject.toml,$(WORKSPACE))
 
 .DEFAULT_GOAL := help

@@ -33,15 +33,9 @@ class Central:
 
 
 @contextmanager
-<<<<<<< HEAD
 def running(fleet: Fleet, **settings: object) -> Generator[Central, None, None]:
     """Central on its own, as an operator starts it, with these settings."""
-    token = asyncio.run(_key(fleet))
-=======
-def running(fleet: Fleet) -> Generator[Central, None, None]:
-    """Central on its own, as an operator starts it."""
     token = asyncio.run(make_key(fleet))
->>>>>>> roles
     taken: list[int] = []
     for _ in LISTENERS:
         taken.append(ports.pick(taken))

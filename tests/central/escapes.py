@@ -1,7 +1,8 @@
 """The catalog lint: whatever in a plane's database is not behind the wall, and on no list.
 
 A rule is a query for what escapes. `{app}` and `{system}` stand for the plane's roles; what it
-may use besides the catalog is in PREAMBLE.
+may use besides the catalog is in PREAMBLE: `tenant` is the column of a row's tenant, `owner` one
+that is made from it, for rows that may be the platform's.
 """
 
 from collections.abc import Collection
@@ -23,7 +24,11 @@ WITH role AS (
 ), relation AS (
     SELECT c.*, ours.nspname, (
             SELECT a.attnum FROM pg_attribute a
-            WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped) AS tenant
+            WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped) AS tenant, (
+            SELECT a.attnum FROM pg_attribute a
+            JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+            WHERE a.attrelid = c.oid AND a.attgenerated = 's' AND NOT a.attisdropped
+                AND pg_get_expr(d.adbin, d.adrelid) = 'COALESCE(tenant_id, ''''::text)') AS owner
     FROM pg_class c JOIN ours ON ours.oid = c.relnamespace
     WHERE c.oid NOT IN (SELECT oid FROM brought)
 ), tenant_table AS (
@@ -137,7 +142,8 @@ RULES: Final[dict[str, str]] = {
     "a reference that may reach another tenant's row": """
         SELECT k.conname FROM pg_constraint k JOIN tenant_table r ON r.oid = k.conrelid
         JOIN tenant_table f ON f.oid = k.confrelid
-        WHERE k.contype = 'f' AND r.tenant <> ALL (k.conkey) AND EXISTS (
+        WHERE k.contype = 'f' AND r.tenant <> ALL (k.conkey)
+            AND coalesce(r.owner <> ALL (k.conkey), true) AND EXISTS (
             SELECT FROM unnest(k.conkey) AS part
             WHERE has_column_privilege('{app}', r.oid, part, 'INSERT, UPDATE'))
     """,
@@ -145,6 +151,7 @@ RULES: Final[dict[str, str]] = {
         SELECT i.indexrelid::regclass::text FROM pg_index i
         JOIN tenant_table r ON r.oid = i.indrelid
         WHERE i.indisunique AND i.indkey[0] <> r.tenant
+            AND i.indkey[0] IS DISTINCT FROM r.owner
             AND has_any_column_privilege('{app}', r.oid, 'INSERT')
     """,
 }

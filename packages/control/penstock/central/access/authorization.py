@@ -1,11 +1,6 @@
 """The first wall: one question, asked of the policies on every operation."""
 
-<<<<<<< HEAD
-import re
 from dataclasses import dataclass, replace
-=======
-from dataclasses import dataclass
->>>>>>> roles
 from pathlib import Path
 from typing import Final
 

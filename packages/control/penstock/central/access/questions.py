@@ -25,16 +25,10 @@ def principals(actor: Actor) -> Iterator[frozenset[Grant]]:
         yield frozenset({grant})
 
 
-<<<<<<< HEAD
-def entities(actor: Actor, grants: frozenset[Grant], resource: Resource) -> str:
-    """All that the policies may ask about: the actor, the thing, and the places it is in."""
-    who = (actor.id, actor.tenant_id, actor.scopes, actor.second_factor, actor.role == "system")
-    asker = _actor(*who, grants)
-    return f"[{asker},{_thing(resource)},{_places(resource.path)}]"
-=======
 def asker(actor: Actor, grants: frozenset[Grant]) -> str:
     """Who asks, as an entity."""
-    return _actor(actor.id, actor.tenant_id, actor.scopes, actor.second_factor, grants)
+    who = (actor.id, actor.tenant_id, actor.scopes, actor.second_factor, actor.role == "system")
+    return _actor(*who, grants)
 
 
 def surroundings(resource: Resource) -> str:
@@ -47,7 +41,6 @@ def deed(action: str, groups: Iterable[str]) -> str:
     kind = f"{NAMESPACE}::Action"
     parents = [{"type": kind, "id": group} for group in groups]
     return json.dumps({"uid": {"type": kind, "id": action}, "attrs": {}, "parents": parents})
->>>>>>> roles
 
 
 def request(actor: Actor, action: str, resource: Resource) -> dict[str, object]:
