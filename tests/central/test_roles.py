@@ -156,6 +156,12 @@ TABLE: dict[str, Row] = {
          "tenant": "{tenant}"},
     ),
     "POST /v1/providers/{provider}/disable": Row(ADMINISTERED),
+    "POST /v1/realm/suspend": Row(
+        (401, 404, 404, 404, 404, 200), {"tenant": "{gone}", "reason": "stolen"}
+    ),
+    "POST /v1/realm/resume": Row(
+        (401, 404, 403, 403, 403, 200), {"tenant": "{tenant}", "reason": "found"}
+    ),
     "POST /v1/realm/rotate": Row(ADMINISTERED, {"tenant": "{tenant}"}),
 }  # fmt: skip
 
