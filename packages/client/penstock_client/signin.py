@@ -41,9 +41,9 @@ class Realm:
 def discover(api: str, tenant: str) -> Realm:
     """The tenant's realm: where the API has it, or where the API says that it lives."""
     here = f"{contexts.check(api)}/realms/{quote(tenant, safe='')}"
-    _, found = _exchange(f"{here}/.well-known/openid-configuration")
+    status, found = _described(here)
     if found.get("code") != "realm_elsewhere":
-        return _realm(here)
+        return _read(here, status, found)
     issuer = _text(found, "issuer")
     if not issuer.startswith("https://") and not requests.is_loopback(issuer):
         raise errors.LoginFailed(f"{issuer} is not https: what you sign in with could be read")
@@ -145,7 +145,14 @@ def _signed_in(issuer: str, body: Mapping[str, object]) -> tuple[str, Login]:
 
 
 def _realm(issuer: str) -> Realm:
-    status, found = _exchange(f"{issuer}/.well-known/openid-configuration")
+    return _read(issuer, *_described(issuer))
+
+
+def _described(issuer: str) -> tuple[int, Mapping[str, object]]:
+    return _exchange(f"{issuer}/.well-known/openid-configuration")
+
+
+def _read(issuer: str, status: int, found: Mapping[str, object]) -> Realm:
     if status != 200:
         raise errors.LoginFailed(f"there is no realm at {issuer}: is the tenant's name right?")
     if found.get("issuer") != issuer:
