@@ -78,8 +78,9 @@ class Emulator:
 
     def sign(self, name: str, claims: Json, *, typ: str = "at+jwt", key: Any = None) -> str:
         kept = key or self.realms[name].key
-        header = {"alg": kept.as_dict()["alg"], "kid": kept.as_dict()["kid"], "typ": typ}
-        return jwt.encode(header, claims, kept, [header["alg"]], default_type=None)
+        about: Json = kept.as_dict(private=False)
+        header = {"alg": about["alg"], "kid": about["kid"], "typ": typ}
+        return jwt.encode(header, claims, kept, [str(about["alg"])], default_type=None)
 
     def claims(self, name: str, user: Json, client: Json, scope: str) -> Json:
         now = int(time.time())
@@ -105,10 +106,10 @@ class Emulator:
 
 
 def new_key(algorithm: str = "RS256") -> RSAKey | ECKey:
-    about = {"alg": algorithm, "use": "sig", "kid": str(uuid4())}
+    kid = str(uuid4())
     if algorithm == "ES256":
-        return ECKey.generate_key("P-256", about)
-    return RSAKey.generate_key(2048, about)
+        return ECKey.generate_key("P-256", {"alg": algorithm, "use": "sig", "kid": kid})
+    return RSAKey.generate_key(2048, {"alg": algorithm, "use": "sig", "kid": kid})
 
 
 def error(status: int, message: str) -> Response:

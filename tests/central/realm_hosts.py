@@ -93,7 +93,12 @@ class AtKeycloak:
 
     async def become(self, wanted: Wanted, email: str) -> None:
         user = await self.user(wanted, email)
-        proven = {"emailVerified": True, "requiredActions": [], "firstName": "A", "lastName": "B"}
+        proven: Json = {
+            "emailVerified": True,
+            "requiredActions": [],
+            "firstName": "A",
+            "lastName": "B",
+        }
         path = f"/{wanted.name}/users/{user['id']}"
         await self.admin.call("PUT", path, {**user, **proven}, expected=(204,))
         chosen = {"type": "password", "value": PASSWORD, "temporary": False}

@@ -243,6 +243,12 @@ TABLE: Final[dict[str, Row]] = {
     "POST /v1/realm/rotate": Row(
         "200 403 404 404 200 403 403 403 403 403", UNSEEN, {"tenant": "{tenant}"}
     ),
+    "POST /v1/realm/suspend": Row(
+        "200 403 404 404 404 404 404 404 404 404", UNSEEN, {"tenant": "{gone}", "reason": "stolen"}
+    ),
+    "POST /v1/realm/resume": Row(
+        "200 403 404 404 403 403 403 403 403 403", UNSEEN, {"tenant": "{tenant}", "reason": "found"}
+    ),
     "GET /v1/role-bindings": Row(
         "200 200 403 403 200 200 200 200 200 403", "403 403 200 200 200 200 200 403"
     ),

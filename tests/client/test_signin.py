@@ -1,5 +1,6 @@
 """Signing in: the device flow as the protocol says, tokens that renew, and nothing that leaks."""
 
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -44,6 +45,28 @@ def realm(api: Api) -> Api:
     )
     api.on("POST", "/realms/acme/token", PENDING, PENDING, FIRST)
     return api
+
+
+def test_a_realm_that_lives_elsewhere_is_signed_in_to_there(cli: Cli, realm: Api) -> None:
+    there = f"{realm.url}/realms/acme"
+    problem = {"code": "realm_elsewhere", "issuer": there}
+    path = "/realms/globex/.well-known/openid-configuration"
+    realm.on("GET", path, Answer(409, problem))
+    ran = cli("login", "--tenant", "globex", "--api", realm.url, "--json")
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["issuer"] == there
+    held = contexts.load().get("globex").login
+    assert held is not None
+    assert held.issuer == there
+
+
+def test_a_realm_elsewhere_without_https_is_not_signed_in_to(cli: Cli, realm: Api) -> None:
+    problem = {"code": "realm_elsewhere", "issuer": "http://idp.example/realms/globex"}
+    path = "/realms/globex/.well-known/openid-configuration"
+    realm.on("GET", path, Answer(409, problem))
+    ran = cli("login", "--tenant", "globex", "--api", realm.url)
+    assert ran.code != 0
+    assert "not https" in ran.err
 
 
 def login(cli: Cli, realm: Api, *more: str) -> None:

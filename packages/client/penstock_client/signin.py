@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from urllib.parse import quote
 
-from penstock_client import contexts, errors
+from penstock_client import contexts, errors, requests
 from penstock_client.contexts import Context, Login
 
 CLIENT: Final = "penstock-cli"
@@ -39,7 +39,15 @@ class Realm:
 
 
 def discover(api: str, tenant: str) -> Realm:
-    return _realm(f"{contexts.check(api)}/realms/{quote(tenant, safe='')}")
+    """The tenant's realm: where the API has it, or where the API says that it lives."""
+    here = f"{contexts.check(api)}/realms/{quote(tenant, safe='')}"
+    status, found = _described(here)
+    if found.get("code") != "realm_elsewhere":
+        return _read(here, status, found)
+    issuer = _text(found, "issuer")
+    if not issuer.startswith("https://") and not requests.is_loopback(issuer):
+        raise errors.LoginFailed(f"{issuer} is not https: what you sign in with could be read")
+    return _realm(issuer)
 
 
 def begin(realm: Realm) -> Invitation:
@@ -137,7 +145,14 @@ def _signed_in(issuer: str, body: Mapping[str, object]) -> tuple[str, Login]:
 
 
 def _realm(issuer: str) -> Realm:
-    status, found = _exchange(f"{issuer}/.well-known/openid-configuration")
+    return _read(issuer, *_described(issuer))
+
+
+def _described(issuer: str) -> tuple[int, Mapping[str, object]]:
+    return _exchange(f"{issuer}/.well-known/openid-configuration")
+
+
+def _read(issuer: str, status: int, found: Mapping[str, object]) -> Realm:
     if status != 200:
         raise errors.LoginFailed(f"there is no realm at {issuer}: is the tenant's name right?")
     if found.get("issuer") != issuer:

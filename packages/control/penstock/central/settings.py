@@ -56,6 +56,7 @@ class CentralSettings(Settings):
     keycloak_url: str = Field(default="", pattern=r"^(https?://[^?#@\s]+[^/?#@\s])?$")
     keycloak_client_id: str = "penstock"
     keycloak_secret_file: Path | None = None
+    keycloak_timeout_s: float = Field(default=10.0, ge=0.1, le=60)
     realm_provider: Literal["embedded", "keycloak"] = "embedded"  # of tenants whose file says none
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

@@ -7,13 +7,13 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from penstock.central.access.authorization import Resource, authorize
-from penstock.central.realms import owners
+from penstock.central.realms import owners, suspension
 from penstock.central.realms.clients.model import GRANTS
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.model import ALGORITHM, SCOPES, Realm
 from penstock.central.realms.service import Realms
 from penstock.central.realms.web import All, Here, RealmRoute
-from penstock.kernel.names import Reference
+from penstock.kernel.names import Reference, Text
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(route_class=RealmRoute, include_in_schema=False)
@@ -29,6 +29,16 @@ class Rotation(Body):
 class RotationView(View):
     issuer: str
     kid: str
+
+
+class Shutting(Body):
+    reason: Annotated[Text, Field(min_length=1)]
+    tenant: Reference | None = None
+
+
+class RealmView(View):
+    tenant: str
+    suspended: bool
 
 
 # The second form is RFC 8414's, where the well-known part comes before the issuer's path.
@@ -54,6 +64,20 @@ async def rotate_keys(body: Rotation, actor: Caller, tx: Tx, request: Request) -
     await hosting.refuse_hosted(tx, owner, "a signing key")
     kid = await realms.keyring.rotate(tx, actor, owner, distrust=body.distrust)
     return RotationView(issuer=(await realms.of(tx, owner)).issuer, kid=kid)
+
+
+@management.post("/suspend")
+async def suspend_realm(body: Shutting, actor: Caller, tx: Tx) -> RealmView:
+    """Let nobody in, and believe no token of the realm, at once. API keys work as before."""
+    owner = await suspension.suspend(tx, actor, body.tenant, body.reason)
+    return RealmView(tenant=owner, suspended=True)
+
+
+@management.post("/resume")
+async def resume_realm(body: Shutting, actor: Caller, tx: Tx) -> RealmView:
+    """Let the realm's people in again."""
+    owner = await suspension.resume(tx, actor, body.tenant, body.reason)
+    return RealmView(tenant=owner, suspended=False)
 
 
 def metadata(realm: Realm) -> dict[str, object]:

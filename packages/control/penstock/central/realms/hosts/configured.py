@@ -13,4 +13,5 @@ def configured(settings: CentralSettings) -> Mapping[str, RealmProvider]:
     if not settings.keycloak_url or settings.keycloak_secret_file is None:
         return {}
     secret = settings.keycloak_secret_file.read_text().strip()
-    return {"keycloak": Keycloak(Admin(settings.keycloak_url, settings.keycloak_client_id, secret))}
+    url, client = settings.keycloak_url, settings.keycloak_client_id
+    return {"keycloak": Keycloak(Admin(url, client, secret, settings.keycloak_timeout_s))}

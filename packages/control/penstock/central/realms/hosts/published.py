@@ -36,6 +36,9 @@ class Ring:
     tried_at: float = float("-inf")
     fetching: "asyncio.Task[None] | None" = None
 
+    def known(self, kid: str, now: float) -> Jwk | None:
+        return self.keys.get(kid) if now - self.fetched_at < DEAD_S else None
+
     @property
     def failed(self) -> bool:
         return self.fetched_at < self.tried_at
@@ -64,7 +67,7 @@ class Published:
         """The key, or None if the realm has no such one. Unavailable if that cannot be known."""
         ring = self._ring(tenant_id)
         now = self._clock()
-        known = ring.keys.get(kid) if now - ring.fetched_at < DEAD_S else None
+        known = ring.known(kid, now)
         if known is not None:
             if now - ring.fetched_at >= OLD_S:
                 self._refresh(ring, url)
@@ -72,7 +75,7 @@ class Published:
         fetching = self._refresh(ring, url)
         if fetching is not None:
             await asyncio.shield(fetching)
-        known = ring.keys.get(kid)
+        known = ring.known(kid, self._clock())
         if known is None and ring.failed:
             raise Unavailable(
                 "the issuer of this token does not answer, so the token can be neither believed "

@@ -141,9 +141,9 @@ def _tell(tx: Tx, realm: HostedRealm, verb: Verb) -> None:
 
 PAST: Final = {
     Verb.ENSURE: "hosted",
-    Verb.SUSPEND: "suspended",
-    Verb.RESUME: "resumed",
-    Verb.REMOVE: "removed",
+    Verb.SUSPEND: "host_suspended",
+    Verb.RESUME: "host_resumed",
+    Verb.REMOVE: "host_removed",
     Verb.INVITE: "guest_invited",
 }
 
