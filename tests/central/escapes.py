@@ -24,7 +24,8 @@ WITH role AS (
 ), relation AS (
     SELECT c.*, ours.nspname, (
             SELECT a.attnum FROM pg_attribute a
-            WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped) AS tenant, (
+            WHERE a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
+        ) AS tenant, (
             SELECT a.attnum FROM pg_attribute a
             JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
             WHERE a.attrelid = c.oid AND a.attgenerated = 's' AND NOT a.attisdropped

@@ -1,7 +1,5 @@
 """Roles, groups, service accounts and explanations, as commands."""
 
-import json
-
 from .stand_in import Api, Cli
 
 DENIED = {
@@ -12,7 +10,7 @@ DENIED = {
     "policies": [],
     "needed": [{"role": "member", "scope": "project", "scope_id": "project_1"}],
 }
-BINDING = {
+BINDING: dict[str, object] = {
     "id": "binding_1", "tenant": "tenant_1", "subject": "user_1", "subject_kind": "user",
     "role": "member", "scope": "project", "scope_id": "project_1", "conditions": {},
     "created_by": "key:key_1", "created_at": "2026-01-01T00:00:00Z",
@@ -46,7 +44,7 @@ def test_a_binding_carries_its_conditions(here: Api, cli: Cli) -> None:
         "--hours", "8-18", "--second-factor",
     )  # fmt: skip
     assert ran.code == 0, ran.err
-    assert json.loads(here.calls[0].body) == {
+    assert here.calls[0].body == {
         "subject": "user_1", "role": "member", "project": "main",
         "conditions": {
             "families": ["h100"], "hours": {"begin": 8, "end": 18}, "second_factor": True,
