@@ -10,7 +10,7 @@ DENIED = {
     "policies": [],
     "needed": [{"role": "member", "scope": "project", "scope_id": "project_1"}],
 }
-BINDING = {
+BINDING: dict[str, object] = {
     "id": "binding_1", "tenant": "tenant_1", "subject": "user_1", "subject_kind": "user",
     "role": "member", "scope": "project", "scope_id": "project_1", "conditions": {},
     "created_by": "key:key_1", "created_at": "2026-01-01T00:00:00Z",
