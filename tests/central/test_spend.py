@@ -8,6 +8,7 @@ import pytest
 
 from penstock.central.allocations import waiting
 from penstock.central.allocations.model import Allocation
+from penstock.central.organizations import service as organizations
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Outcome, Placed, Queued
 from penstock.central.projects import service as projects
@@ -123,9 +124,14 @@ async def purse(central_url: str) -> AsyncGenerator[Purse, None]:
     await database.close()
 
 
-async def second_project(database: Database, stage: Stage) -> None:
+async def more_projects(database: Database, stage: Stage) -> None:
+    """One beside `main`, and one in another organization."""
     async with database.transaction() as tx:
         await projects.create(tx, SYSTEM, name="second", tenant=stage.tenant_id)
+        await organizations.create(tx, SYSTEM, name="research", tenant=stage.tenant_id)
+        await projects.create(
+            tx, SYSTEM, name="third", tenant=stage.tenant_id, organization="research"
+        )
 
 
 async def add_sku(database: Database, name: str, price: int, currency: str) -> None:
@@ -239,7 +245,7 @@ async def test_a_limit_below_what_was_spent_is_refused(purse: Purse) -> None:
 
 
 async def test_every_level_counts_its_own_and_no_child_is_above_its_parent(purse: Purse) -> None:
-    await second_project(purse.stage.database, purse.stage)
+    await more_projects(purse.stage.database, purse.stage)
     await purse.limit(100)
     with pytest.raises(Conflict) as above:
         await purse.limit(101, project="main")
@@ -252,9 +258,13 @@ async def test_every_level_counts_its_own_and_no_child_is_above_its_parent(purse
     await purse.limit(500, currency="EUR", project="second")  # another currency is another matter
     await purse.run(4, hours=4)
     await purse.run(1, hours=3, project="second")
-    await purse.lease(4)
-    assert await purse.line() == (19, 4)
-    assert await purse.line(organization="default") == (19, 4)
+    await purse.run(1, hours=1, project="third")
+    for gpus, project in ((4, "main"), (2, "third")):
+        running = await purse.lease(gpus, project=project)
+        await purse.observe(running, wire.OBSERVED_ACTIVE)
+    purse.clock.pass_by(hours=1)
+    assert await purse.line() == (16 + 3 + 1 + 4 + 2, 6)
+    assert await purse.line(organization="default") == (16 + 3 + 4, 4)
     async with purse.stage.database.transaction() as tx:
         scope = await scopes.find(tx, SYSTEM, project="second")
         found = {str(line.measure): line for line in await quotas.lines(tx, SYSTEM, scope)}
