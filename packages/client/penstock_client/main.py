@@ -28,6 +28,7 @@ NOUNS: Final = {
     "audit": "Who did what, and whether the log of it is whole.",
     "invariants": "What must always hold, with any violations.",
     "user": "The people of a tenant: who is in, who is invited, who is out.",
+    "realm": "Where a tenant's people sign in, and whether they can.",
     "session": "Where people are signed in.",
     "key": "Your own API keys, for scripts.",
     "context": "The APIs you use, and which one commands talk to.",
