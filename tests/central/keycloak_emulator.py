@@ -64,7 +64,7 @@ class Emulator:
     faults: "deque[Fault]" = field(default_factory=deque)
     asked: list[str] = field(default_factory=list)
     down: bool = False
-    tokens: set[str] = field(default_factory=set)
+    tokens: dict[str, set[str]] = field(default_factory=dict)  # the realms that each is for
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -180,6 +180,12 @@ class Server:
             name = request.path_params.get("realm")
             if name is not None and name not in self.emulator.realms:
                 return JSONResponse({"error": "Realm not found."}, 404)
+            if name is not None and name not in self.emulator.tokens[token]:
+                # A token says what its holder might do when it was issued.
+                seen = request.url.path.endswith(f"/admin/realms/{name}")
+                if seen and request.method == "GET":
+                    return JSONResponse({"realm": name})
+                return JSONResponse({"error": "HTTP 403 Forbidden"}, 403)
             return await handle(request)
 
         return self.faulty(handler)
@@ -194,8 +200,6 @@ class Server:
         kept = Kept({"smtpServer": {}, **about}, new_key())
         kept.scopes = {name: {"name": name} for name in BUILT_IN_SCOPES}
         self.emulator.realms[about["realm"]] = kept
-        # What a token may do in a realm that is newer than itself, it does not say.
-        self.emulator.tokens.clear()
         return Response(status_code=201)
 
     async def realm(self, request: Request) -> Response:
@@ -297,7 +301,7 @@ class Server:
             if (form["client_id"], form["client_secret"]) != (ADMIN, SECRET):
                 return oauth(401, "invalid_client", "Invalid client or Invalid client credentials")
             token = str(uuid4())
-            self.emulator.tokens.add(token)
+            self.emulator.tokens[token] = set(self.emulator.realms)
             return JSONResponse({"access_token": token, "expires_in": 60})
         client = kept.clients[form["client_id"]]
         if not client["directAccessGrantsEnabled"]:

@@ -32,6 +32,7 @@ NOUNS: Final = {
     "group": "People and programs that have roles together.",
     "service-account": "Programs, and the keys they call with.",
     "access": "Whether something is permitted, and why.",
+    "realm": "Where a tenant's people sign in, and whether they can.",
     "session": "Where people are signed in.",
     "key": "Your own API keys, for scripts.",
     "context": "The APIs you use, and which one commands talk to.",

@@ -497,6 +497,11 @@ class User(TypedDict):
     created_at: str
 
 
+class Realm(TypedDict):
+    tenant: str
+    suspended: bool
+
+
 class Invitation(TypedDict):
     id: str
     tenant: str

@@ -10,6 +10,7 @@ from penstock_client.views import (
     Invitation,
     Page,
     PersonalKey,
+    Realm,
     Role,
     Scope,
     SignedIn,
@@ -47,6 +48,20 @@ class Users:
         """A way back in; the answer holds the address to send them, and is not shown again."""
         request = requests.post("users", id, "reset", second_factor=second_factor)
         return single.fetch(self.transport, request, Invitation)
+
+
+@dataclass(frozen=True)
+class Realms:
+    transport: Transport
+
+    def suspend(self, tenant: str, *, reason: str) -> Realm:
+        """Nobody comes in, and no token of it is believed. API keys work as before."""
+        request = requests.post("realm", "suspend", tenant=tenant, reason=reason)
+        return single.fetch(self.transport, request, Realm)
+
+    def resume(self, tenant: str, *, reason: str) -> Realm:
+        request = requests.post("realm", "resume", tenant=tenant, reason=reason)
+        return single.fetch(self.transport, request, Realm)
 
 
 @dataclass(frozen=True)

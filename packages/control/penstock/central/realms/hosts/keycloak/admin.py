@@ -50,13 +50,16 @@ class Admin:
         async with self._client() as client:
             answer = await self._authorized(client, method, url, body)
             if answer.status in DENIED and answer.status not in expected:
-                # A token says what its holder might do when it was issued: not yet in a realm
-                # that was made since.
-                self._token = ""
+                self.renew()
                 answer = await self._authorized(client, method, url, body)
         if answer.status not in expected:
             raise _fault(answer, f"{method} {url}")
         return answer
+
+    def renew(self) -> None:
+        """Get another token: one says what its holder might do when it was issued, so nothing
+        of a realm that was made since."""
+        self._token = ""
 
     async def public(self, path: str) -> Answer:
         """What a realm tells everyone; `path` is below /realms."""

@@ -56,6 +56,10 @@ class Keycloak:
 
     async def _look(self, wanted: Wanted) -> Json | None:
         answer = await self.admin.call("GET", _path(wanted), expected=(200, 404))
+        if answer.status == 200 and "enabled" not in answer.thing:
+            # Little more than its name: so it is seen with a token that is older than the realm.
+            self.admin.renew()
+            answer = await self.admin.call("GET", _path(wanted), expected=(200, 404))
         return None if answer.status == 404 else answer.thing
 
     async def _find(self, wanted: Wanted) -> Json | None:
