@@ -45,6 +45,7 @@ PROVIDER: Final[Json] = {
     "name": "raced", "issuer": "https://idp.example", "client_id": "c", "client_secret": "s",
 }  # fmt: skip
 POOL: Final[Json] = {"name": "raced", "kind": "vni", "first": 1, "last": 9}
+SHUT: Final[Json] = {"tenant": "{other}", "reason": "because"}
 BECAUSE: Final[Json] = {"reason": "because"}
 FILE: Final[Json] = {"tenant": "raced-too", "admin": {"email": "ada@example.com"}}
 POSTS: Final = {
@@ -102,6 +103,8 @@ POSTS: Final = {
     "/v1/service-accounts/{account}/enable": Post(
         200, 1, caller="admin", after="/v1/service-accounts/{account}/disable"
     ),
+    "/v1/realm/suspend": Post(200, 1, SHUT, {**SHUT, "reason": "x"}, after="/v1/realm/resume"),
+    "/v1/realm/resume": Post(200, 1, SHUT, {**SHUT, "reason": "x"}, after="/v1/realm/suspend"),
     # These go on after their answer, which is in the log too: so they are the last.
     "/v1/tenants/{leaver}/offboard": Post(202, 1, BECAUSE, only="tenant.offboard"),
     "/v1/onboardings": Post(202, 1, FILE, only="onboarding.create"),
@@ -180,7 +183,7 @@ async def test_of_many_racers_one_has_an_effect_and_all_get_its_answer(
     post, target, key = POSTS[path], path.format(**stage.ids), f"key-of-{path}"
     api = stage.callers[post.caller]
     if post.after:
-        await api.post(post.after.format(**stage.ids), **post.body)
+        await api.post(post.after.format(**stage.ids), **_filled(post.body, stage))
     before = await _entries(stage, post)
     racers = [api.post_once(key, target, **_filled(post.body, stage)) for _ in range(RACERS)]
     answers = await asyncio.gather(*racers)
