@@ -53,7 +53,7 @@ PLANTED: dict[str, list[str]] = {
     ],
     "a view that asks as its owner": [
         "CREATE VIEW all_of_it AS SELECT * FROM allocations",
-        "ALTER VIEW quota_lines SET (security_invoker = false)",
+        "ALTER VIEW fleet_nodes SET (security_invoker = false)",
         "CREATE MATERIALIZED VIEW all_of_it AS SELECT * FROM allocations",
     ],
     "a rule, which acts as its owner": [
