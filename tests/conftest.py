@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,11 +10,16 @@ import pytest
 from hypothesis import settings
 
 from penstock.kernel import migrations
-from penstock.local import postgres
+from penstock.local import ports, postgres
 from penstock.local.postgres import EmbeddedPostgres
 
 settings.register_profile("untimed", deadline=None)  # no test asserts a time
 settings.load_profile("untimed")
+
+# Each worker has ports of its own: between picking one and listening on it, none is taken away.
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
+_PORTS = len(ports.CHOICE) // 8
+setattr(ports, "CHOICE", ports.CHOICE[_WORKER * _PORTS : (_WORKER + 1) * _PORTS])  # noqa: B010 it is Final
 PLANES = ("central", "site")
 _numbers = itertools.count(1)
 
