@@ -114,7 +114,7 @@ class Committer:
         writer: Writer,
     ) -> None:
         """Plan a few, and plan the next while the database writes these."""
-        for some in _few(wanted):
+        for some, more in _few(wanted):
             placed: list[Placement] = []
             for want in some:
                 outcome = self._plan(tx, want, current, gates)
@@ -123,7 +123,7 @@ class Committer:
                     outcomes[want.ask.id] = Placed(outcome.allocation, tx.now)
                 else:
                     outcomes[want.ask.id] = outcome
-            await writer.put(placed)
+            await writer.put(placed, more=more)
 
     async def _by_turn(
         self,
@@ -146,8 +146,8 @@ class Committer:
             revision = self._snapshot.take(plan.node_ids)
             placed.append(Placement(want, allocation, plan, revision, receipt))
             outcomes[allocation.id] = Placed(allocation, tx.now)
-        for some in _few(placed):
-            await writer.put(some)
+        for some, more in _few(placed):
+            await writer.put(some, more=more)
 
     def _plan(
         self, tx: Tx, want: Want, current: Fleet, gates: Gates
@@ -171,6 +171,7 @@ def _receipt(want: Want, plan: Plan, current: Fleet) -> dict[str, object]:
     )
 
 
-def _few(many: list[T]) -> Iterable[list[T]]:
+def _few(many: list[T]) -> Iterable[tuple[list[T], bool]]:
+    """Some at a time, and whether there are more."""
     ends = [*range(FIRST, len(many), TOGETHER), len(many)]
-    return (many[begin:end] for begin, end in itertools.pairwise([0, *ends]))
+    return ((many[begin:end], end < len(many)) for begin, end in itertools.pairwise([0, *ends]))

@@ -50,13 +50,14 @@ PLACE: Final = f"""
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
         SELECT revision::bigint, 'claim', node, slots, id, tenant, receipt, $1 FROM placed
-    ), told AS MATERIALIZED (
-        SELECT {append(25)}
     )
+    SELECT {append(25)}
+"""  # noqa: S608 numbers of parameters, nothing else
+BINDINGS: Final = """
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY({_columns(32)}) AND EXISTS (SELECT FROM told)
-"""  # noqa: S608 numbers of parameters, nothing else
+    FROM slots WHERE id = ANY($1)
+"""
 
 
 @dataclass(frozen=True)
@@ -71,17 +72,15 @@ class Placement:
 
 
 class Writer:
-    """Writes placements a few at a time, and has work to do while the database has.
+    """Writes placements a few at a time; while the database writes some, the next are planned.
 
-    `put` sends some and returns while they are being written. Of those before, the orders,
-    audit entries and events are made meanwhile; they are sent with the next.
+    With them go their orders, audit entries and events.
     """
 
     def __init__(self, tx: Tx, bindings: Bindings) -> None:
         self._tx = tx
         self._bindings = bindings
-        self._sent: Sequence[Placement] = ()
-        self._answer: asyncio.Task[list[Record]] | None = None
+        self._sent: asyncio.Task[list[Record]] | None = None
         self._holds = False
 
     async def __aenter__(self) -> Self:
@@ -90,47 +89,43 @@ class Writer:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """The connection is free again, whatever happened."""
         if kind is None:
-            self._tell(*await self._finish())
-        elif self._answer is not None:
+            await self._finish()
+        else:
             with suppress(Exception):
-                await self._answer
+                await self._finish()
 
-    async def put(self, placed: Sequence[Placement]) -> None:
+    async def put(self, placed: Sequence[Placement], *, more: bool) -> None:
+        """Send these, and return while they are being written. `more` will follow."""
         if not placed:
             return
-        holds = self._holds or bool(self._tx.outgoing.entries)
-        letter = self._letter(placed)
-        written = await self._finish()
+        await self._learn(placed)
+        for one in placed:
+            _tell(self._tx, one, self._bindings.of(one.plan.taken))
+        # The database waits for what a statement takes, so it is written before the last is done.
+        letter = [self._tx.now, *_texts(placed), *drain(self._tx.outgoing), self._tx.now]
+        await self._finish()
         await waiting.place(self._tx, [one.allocation for one in placed if one.want.waited])
-        if holds and not self._holds:
+        if more and not self._holds:
             await hold(self._tx.connection)
             self._holds = True
-        self._sent = placed
         await self._send(letter)
-        self._tell(*written)
 
-    def _letter(self, placed: Sequence[Placement]) -> list[object]:
-        """All that PLACE takes. The database waits for it between two statements, so it is
-        written before the first of them is done."""
-        now = self._tx.now
-        claimed = [id for one in placed for id in one.allocation.slot_ids]
-        unknown = SEPARATOR.join(self._bindings.unknown(claimed))
-        return [now, *_texts(placed), *drain(self._tx.outgoing), now, unknown]
+    async def _learn(self, placed: Sequence[Placement]) -> None:
+        unknown = self._bindings.unknown(id for one in placed for id in one.allocation.slot_ids)
+        if unknown:
+            await self._finish()
+            self._bindings.learn(await self._tx.fetch(BINDINGS, unknown))
 
     async def _send(self, letter: list[object]) -> None:
-        self._answer = asyncio.create_task(self._tx.fetch(PLACE, *letter))
+        self._sent = asyncio.create_task(self._tx.fetch(PLACE, *letter))
         for _ in range(2):  # it begins in the loop's next turn, and is sent at that turn's end
             await asyncio.sleep(0)
 
-    async def _finish(self) -> tuple[Sequence[Placement], list[Record]]:
-        """What was sent last, now that it is written."""
-        sent, answer, self._answer = self._sent, self._answer, None
-        return (sent, await answer) if answer is not None else ((), [])
-
-    def _tell(self, written: Sequence[Placement], rows: list[Record]) -> None:
-        self._bindings.learn(rows)
-        for one in written:
-            _tell(self._tx, one, self._bindings.of(one.plan.taken))
+    async def _finish(self) -> None:
+        """Wait until what was sent last is written."""
+        sent, self._sent = self._sent, None
+        if sent is not None:
+            await sent
 
 
 def _texts(placed: Sequence[Placement]) -> list[str]:
