@@ -11,6 +11,7 @@ from penstock.central.access.roles import LEVELS, Role
 from penstock.central.bindings import places, store
 from penstock.central.bindings.model import Binding, Conditions, Subject
 from penstock.central.bindings.places import Named, Place
+from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -23,7 +24,8 @@ async def bind(
 ) -> Binding:
     """Give someone a role at a place. Nobody grants more than the policies let them."""
     place = await places.find(tx, actor, at)
-    authorize(actor, "role.bind", replace(place.resource, role=role))
+    granted = replace(place.resource, role=role)
+    authorize(actor, "role.bind", await tenants.with_status(tx, granted))
     if place.level not in LEVELS[role]:
         levels = " or ".join(sorted(LEVELS[role]))
         raise Invalid(

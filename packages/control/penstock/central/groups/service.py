@@ -17,13 +17,12 @@ def resource(group: Group) -> Resource:
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Group:
     """A group of one's tenant; of the platform, if its own name no tenant."""
-    whose = tenant or actor.tenant_id
-    owner = (await tenants.get(tx, actor, whose)).id if whose else None
-    authorize(actor, "group.create", Resource("group", None, owner))
-    group = Group(GroupId.new(), owner, name, tx.now)
+    where = await tenants.place_for(tx, actor, "group", tenant)
+    authorize(actor, "group.create", where)
+    group = Group(GroupId.new(), where.tenant_id, name, tx.now)
     await store.add(tx, group)
-    audit.record(tx, actor, "group.create", group.id, tenant_id=owner, name=name)
-    events.emit(tx, "group.created", group.id, tenant_id=owner, name=name)
+    audit.record(tx, actor, "group.create", group.id, tenant_id=group.tenant_id, name=name)
+    events.emit(tx, "group.created", group.id, tenant_id=group.tenant_id, name=name)
     return group
 
 
@@ -39,7 +38,7 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Group]:
 
 async def add_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group, list[Member]]:
     """From their next request on they have the group's roles. Adding again changes nothing."""
-    group = await _permitted(tx, actor, id, "group.update")
+    group = await _permitted(tx, actor, id, "group.add_member")
     kind = await store.kind_of(tx, group.tenant_id, member)
     if kind is None:
         whose = f"tenant {group.tenant_id}" if group.tenant_id else "the platform"
@@ -53,7 +52,7 @@ async def add_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group,
 
 async def remove_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group, list[Member]]:
     """Afterwards they are not in it; also if they were not before."""
-    group = await _permitted(tx, actor, id, "group.update")
+    group = await _permitted(tx, actor, id, "group.remove_member")
     if await store.remove_member(tx, group, member):
         _tell(tx, actor, group, "remove_member", "group.member_removed", member)
     return group, await store.members(tx, group.id)
@@ -63,7 +62,7 @@ async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Group:
     group = await store.find(tx, id)
     if group is None:
         raise NotFound("group", id)
-    authorize(actor, action, resource(group))
+    authorize(actor, action, await tenants.with_status(tx, resource(group)))
     return group
 
 

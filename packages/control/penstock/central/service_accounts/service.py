@@ -22,9 +22,9 @@ def resource(account: ServiceAccount) -> Resource:
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> ServiceAccount:
     """Of one's tenant; of the platform, if its own name no tenant. It may do nothing yet."""
-    whose = tenant or actor.tenant_id
-    owner = (await tenants.get(tx, actor, whose)).id if whose else None
-    authorize(actor, "service_account.create", Resource("service_account", None, owner))
+    where = await tenants.place_for(tx, actor, "service_account", tenant)
+    authorize(actor, "service_account.create", where)
+    owner = where.tenant_id
     account = ServiceAccount(ServiceAccountId.new(), owner, name, tx.now)
     await store.add(tx, account)
     audit.record(tx, actor, "service_account.create", account.id, tenant_id=owner, name=name)
@@ -77,5 +77,5 @@ async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> ServiceAccou
     account = await store.lock(tx, id)
     if account is None:
         raise NotFound("service_account", id)
-    authorize(actor, action, resource(account))
+    authorize(actor, action, await tenants.with_status(tx, resource(account)))
     return account

@@ -1,6 +1,7 @@
 """What may be done to a tenant. The caller owns the transaction."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from penstock.central.access import keys
 from penstock.central.access.authorization import Resource, authorize
@@ -69,6 +70,23 @@ async def statuses(tx: Tx, ids: Iterable[TenantId]) -> dict[TenantId, Status]:
 
 async def status(tx: Tx, id: TenantId) -> Status:
     return (await statuses(tx, [id]))[id]
+
+
+async def with_status(tx: Tx, resource: Resource) -> Resource:
+    """With the status of its tenant: who comes or goes is not changed. The platform has none."""
+    if resource.tenant_id is None:
+        return resource
+    return replace(resource, status=await status(tx, resource.tenant_id))
+
+
+async def place_for(tx: Tx, actor: Actor, noun: str, tenant: str | None) -> Resource:
+    """A thing to be made in one's own tenant, or in the one that the platform names; if it names
+    none, the platform's own."""
+    reference = tenant or actor.tenant_id
+    if reference is None:
+        return Resource(noun)
+    owner = await get(tx, actor, reference)
+    return Resource(noun, None, owner.id, status=owner.status)
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Tenant]:

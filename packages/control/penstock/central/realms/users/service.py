@@ -105,8 +105,8 @@ async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     user = await store.lock(tx, id)
     if user is None:
         raise NotFound("user", id)
-    status = await tenants.status(tx, user.tenant_id)
-    authorize(actor, action, Resource("user", user.id, user.tenant_id, status=status))
+    about = Resource("user", user.id, user.tenant_id)
+    authorize(actor, action, await tenants.with_status(tx, about))
     return user
 
 
