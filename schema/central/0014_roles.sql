@@ -45,7 +45,8 @@ CREATE TABLE groups (
     UNIQUE (id, owner)
 );
 SELECT wall_off('groups');
-GRANT SELECT, INSERT ON groups TO {app}, {system};
+-- A row is locked while who is in the group, or what is bound to it, changes: that needs UPDATE.
+GRANT SELECT, INSERT, DELETE, UPDATE (name) ON groups TO {app}, {system};
 
 -- Users and service accounts of the same tenant. (The platform has no users.)
 CREATE TABLE group_members (

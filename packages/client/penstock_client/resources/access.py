@@ -63,6 +63,10 @@ class Groups:
         request = requests.post("groups", name=name, tenant=tenant)
         return single.fetch(self.transport, request, Group)
 
+    def delete(self, id: str) -> GroupMembers:
+        """The answer is what it was."""
+        return single.fetch(self.transport, requests.delete("groups", id), GroupMembers)
+
     def add(self, id: str, member: str) -> GroupMembers:
         request = requests.post("groups", id, "members", member=member)
         return single.fetch(self.transport, request, GroupMembers)

@@ -49,6 +49,15 @@ async def unbind(tx: Tx, actor: Actor, id: str) -> Binding:
     return binding
 
 
+async def end_of(tx: Tx, actor: Actor, subject_id: str) -> list[Binding]:
+    """Take everything from someone who is about to be no more. Whoever calls this has asked
+    whether the actor may do that to them."""
+    ended = await store.remove_of(tx, subject_id)
+    for binding in ended:
+        _tell(tx, actor, binding, "unbind")
+    return ended
+
+
 async def page(
     tx: Tx, actor: Actor, *, subject: str | None, scope: str | None, after: str, limit: int
 ) -> list[Binding]:

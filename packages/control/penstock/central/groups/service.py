@@ -1,6 +1,7 @@
 """What may be done to groups. The caller owns the transaction."""
 
 from penstock.central.access.authorization import Resource, authorize
+from penstock.central.bindings import service as bindings
 from penstock.central.groups import store
 from penstock.central.groups.model import Group, Member
 from penstock.central.tenants import service as tenants
@@ -27,7 +28,8 @@ async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Grou
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> tuple[Group, list[Member]]:
-    group = await _permitted(tx, actor, id, "group.view")
+    group = _there(await store.find(tx, id), id)
+    authorize(actor, "group.view", resource(group))
     return group, await store.members(tx, group.id)
 
 
@@ -58,10 +60,31 @@ async def remove_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Gro
     return group, await store.members(tx, group.id)
 
 
-async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Group:
-    group = await store.find(tx, id)
+async def delete(tx: Tx, actor: Actor, id: str) -> tuple[Group, list[Member]]:
+    """It is gone, and what was bound to it: from their next request on, its members are without."""
+    group = await _permitted(tx, actor, id, "group.delete")
+    members = await store.members(tx, group.id)
+    ended = await bindings.end_of(tx, actor, group.id)
+    await store.delete(tx, group)
+    before = {
+        "name": group.name,
+        "members": [member.id for member in members],
+        "roles": [binding.id for binding in ended],
+    }
+    audit.record(tx, actor, "group.delete", group.id, tenant_id=group.tenant_id, before=before)
+    events.emit(tx, "group.deleted", group.id, tenant_id=group.tenant_id, name=group.name)
+    return group, members
+
+
+def _there(group: Group | None, id: str) -> Group:
     if group is None:
         raise NotFound("group", id)
+    return group
+
+
+async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Group:
+    """A group on which the actor may act so, until the transaction ends."""
+    group = _there(await store.lock(tx, id), id)
     authorize(actor, action, await tenants.with_status(tx, resource(group)))
     return group
 
