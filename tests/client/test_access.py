@@ -61,7 +61,7 @@ def test_a_key_of_a_service_account_is_shown_once(here: Api, cli: Cli) -> None:
 
 
 def test_a_group_is_deleted_and_shown_as_it_was(here: Api, cli: Cli) -> None:
-    was = {
+    was: dict[str, object] = {
         "id": "group_1", "tenant": "tenant_1", "name": "team",
         "created_at": "2026-01-01T00:00:00Z", "members": [],
     }  # fmt: skip
