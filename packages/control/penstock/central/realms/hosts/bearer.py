@@ -8,7 +8,6 @@ from penstock.central.realms.model import api_scopes
 from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.central.realms.users import invitations
-from penstock.central.realms.users import model as user_model
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
 from penstock.kernel import audit
@@ -60,17 +59,7 @@ async def _first_time(realms: Realms, tenant_id: TenantId, person: Person) -> tu
 
 async def admit(tx: Tx, tenant_id: TenantId, person: Person) -> User | None:
     """The user that this person is: known or invited by a verified address. Linked from now on."""
-    address = user_model.normal(person.email or "")
-    if address is None:
-        return None
-    user = await users.find_by_email(tx, tenant_id, address)
-    if user is None:
-        name = person.name or address
-        user = await invitations.accept_by_address(tx, tenant_id, address, name)
-    if user is None:  # by another request of theirs, just now?
-        user = await users.find_by_email(tx, tenant_id, address)
-    if user is None or user.disabled_at is not None:
-        return None
-    await store.link(tx, tenant_id, person.subject, user.id)
-    audit.record(tx, users.actor_of(user), "user.link", user.id, issuer_subject=person.subject)
+    user = await invitations.admit(tx, tenant_id, person.email, person.name)
+    if user is not None and await store.link(tx, tenant_id, person.subject, user.id):
+        audit.record(tx, users.actor_of(user), "user.link", user.id, issuer_subject=person.subject)
     return user

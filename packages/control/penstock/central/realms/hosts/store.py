@@ -150,8 +150,9 @@ async def is_carried(tx: Tx, tenant_id: TenantId, email: str) -> bool:
     return done
 
 
-async def link(tx: Tx, tenant_id: TenantId, subject: str, user_id: UserId) -> None:
-    await tx.execute(
+async def link(tx: Tx, tenant_id: TenantId, subject: str, user_id: UserId) -> bool:
+    """False if another request of theirs did, just now."""
+    linked = await tx.execute(
         """
         INSERT INTO hosted_identities (tenant_id, subject, user_id, linked_at)
         VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING
@@ -161,3 +162,4 @@ async def link(tx: Tx, tenant_id: TenantId, subject: str, user_id: UserId) -> No
         user_id,
         tx.now,
     )
+    return linked > 0

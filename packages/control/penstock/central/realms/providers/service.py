@@ -10,7 +10,6 @@ from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.providers import store
 from penstock.central.realms.providers.model import Person, Provider
 from penstock.central.realms.users import invitations
-from penstock.central.realms.users import model as user_model
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
 from penstock.kernel import audit, events
@@ -81,18 +80,12 @@ async def admit(tx: Tx, provider: Provider, person: Person) -> User | None:
     linked = await store.linked(tx, provider.id, person.subject)
     if linked is not None:
         return await users.find(tx, linked)
-    address = user_model.normal(person.email or "")
-    if address is None:
-        return None
-    user = await users.find_by_email(tx, provider.tenant_id, address)
-    if user is None:
-        user = await invitations.accept_by_address(tx, provider.tenant_id, address, person.name)
-    if user is None or user.disabled_at is not None:
-        return None
-    await store.link(tx, provider, person.subject, user.id)
-    audit.record(
-        tx, users.actor_of(user), "user.link", user.id, provider=provider.id, issuer=provider.issuer
-    )
+    user = await invitations.admit(tx, provider.tenant_id, person.email, person.name)
+    if user is not None and await store.link(tx, provider, person.subject, user.id):
+        audit.record(
+            tx, users.actor_of(user), "user.link", user.id, provider=provider.id,
+            issuer=provider.issuer,
+        )  # fmt: skip
     return user
 
 

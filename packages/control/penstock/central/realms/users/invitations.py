@@ -107,8 +107,20 @@ async def accept(tx: Tx, invitation: Invitation, *, name: str, password: str) ->
     return user
 
 
-async def accept_by_address(tx: Tx, tenant_id: TenantId, email: str, name: str) -> User | None:
-    """Someone whose address another issuer vouches for, if they were invited by it."""
+async def admit(tx: Tx, tenant_id: TenantId, email: str | None, name: str) -> User | None:
+    """Someone whose address another issuer vouches for: known or invited by it, and not disabled."""
+    address = model.normal(email or "")
+    if address is None:
+        return None
+    user = await store.lock_by_email(tx, tenant_id, address)
+    if user is None:
+        user = await _accept_by_address(tx, tenant_id, address, name or address)
+    if user is None:  # by another request of theirs, just now?
+        user = await store.lock_by_email(tx, tenant_id, address)
+    return user if user is not None and user.disabled_at is None else None
+
+
+async def _accept_by_address(tx: Tx, tenant_id: TenantId, email: str, name: str) -> User | None:
     invitation = await store.lock_invitation_by_email(tx, tenant_id, email)
     if invitation is None or await tenants.status(tx, tenant_id) not in HERE:
         return None

@@ -96,10 +96,6 @@ async def find(tx: Tx, id: str) -> User | None:
     return user if user is not None and user.disabled_at is None else None
 
 
-async def find_by_email(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
-    return await store.lock_by_email(tx, tenant_id, email)
-
-
 async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     """A user on whom the actor may act so, until the transaction ends."""
     user = await store.lock(tx, id)
