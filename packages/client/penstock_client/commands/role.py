@@ -30,7 +30,7 @@ def ls(*, subject: str | None = None, scope: str | None = None, options: Options
     Parameters
     ----------
     subject
-        The id of a user, a group, a service account or a key.
+        The id of a user, a group, a service account, a key or a client.
     scope
         The id of a tenant, an organization, a project or a site, or `platform`.
     """
@@ -56,7 +56,7 @@ def bind(
     second_factor: bool = False,
     options: Options = UNSET,
 ) -> None:
-    """Give a user, a group, a service account or a key a role at a place.
+    """Give a user, a group, a service account, a key or a client a role at a place.
 
     The place is one of the next four; your own tenant (or the platform) if none is named.
 

@@ -71,7 +71,8 @@ async def _subject(tx: Tx, id: str, tenant_id: TenantId | None) -> Subject:
     if found is None or found.tenant_id != tenant_id:
         whose = f"tenant {tenant_id}" if tenant_id else "the platform"
         raise Invalid(
-            f"subject: {whose} has no user, group, service account or key {id!r} to bind to",
+            f"subject: {whose} has no user, group, service account, key or client of its own "
+            f"{id!r} to bind to",
             code="unknown_subject",
             suggestion="`penstock user ls`, `penstock group ls`, `penstock service-account ls`",
         )

@@ -17,8 +17,8 @@ COLUMNS = """
 SELECT = f"""
     SELECT {COLUMNS} FROM role_bindings b LEFT JOIN projects p ON p.id = b.project_id
 """
-# Keys of a user or of a service account can do what those can: nothing is bound to them. A group
-# is not deleted while something is being bound to it.
+# Keys of a user or of a service account can do what those can, and so can clients that only act for
+# users: nothing is bound to them. A group is not deleted while something is being bound to it.
 SUBJECT = """
     SELECT 'user' AS kind, id, tenant_id FROM users WHERE id = $1
     UNION ALL SELECT 'group', id, tenant_id
@@ -26,6 +26,8 @@ SUBJECT = """
     UNION ALL SELECT 'service_account', id, tenant_id FROM service_accounts WHERE id = $1
     UNION ALL SELECT 'key', id, tenant_id FROM api_keys
         WHERE id = $1 AND user_id IS NULL AND service_account_id IS NULL
+    UNION ALL SELECT 'client', id, tenant_id FROM realm_clients
+        WHERE id = $1 AND 'client_credentials' = ANY(grants)
 """
 
 

@@ -108,7 +108,7 @@ async def accept(tx: Tx, invitation: Invitation, *, name: str, password: str) ->
 
 
 async def admit(tx: Tx, tenant_id: TenantId, email: str | None, name: str) -> User | None:
-    """Someone whose address another issuer vouches for: known or invited by it, and not disabled."""
+    """Someone for whose address another issuer vouches: known or invited by it, not disabled."""
     address = model.normal(email or "")
     if address is None:
         return None
