@@ -6,7 +6,7 @@ from typing import TypeVar
 from penstock_client import screen
 from penstock_client.options import Options
 from penstock_client.screen import Column
-from penstock_client.views import Page
+from penstock_client.views.pages import Page
 
 T = TypeVar("T", bound=Mapping[str, object])
 

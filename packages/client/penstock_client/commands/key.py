@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 from penstock_client import answers, screen, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
-from penstock_client.views import Scope
+from penstock_client.views.people import Scope
 
 app = App(name="key", help="Keys: your own API keys, within scopes, until a day.")
 

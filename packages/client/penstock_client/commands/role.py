@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 from penstock_client import answers, errors, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
-from penstock_client.views import BoundRole, Conditions
+from penstock_client.views.access import BoundRole, Conditions
 
 app = App(name="role", help="Roles: which role somebody has, and where.")
 

@@ -8,7 +8,8 @@ from penstock_client import amounts, answers, screen, session
 from penstock_client.commands import networks, tenancy
 from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import aged, column
-from penstock_client.views import Role, Strategy
+from penstock_client.views.people import Role
+from penstock_client.views.placement import Strategy
 
 app = App(
     name="tenant",

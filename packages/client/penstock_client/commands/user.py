@@ -7,7 +7,7 @@ from cyclopts import App
 from penstock_client import answers, screen, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
-from penstock_client.views import Role
+from penstock_client.views.people import Role
 
 app = App(name="user", help="Users: the people of a tenant, who is in and who is out.")
 

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import (
+from penstock_client.views.access import (
     Binding,
     BoundRole,
     Conditions,
     Explanation,
     Group,
     GroupMembers,
-    Page,
     ServiceAccount,
     ServiceAccountKey,
 )
+from penstock_client.views.pages import Page
 
 
 @dataclass(frozen=True)
