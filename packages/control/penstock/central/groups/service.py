@@ -18,12 +18,11 @@ def resource(group: Group) -> Resource:
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Group:
     """A group of one's tenant; of the platform, if its own name no tenant."""
-    where = await tenants.place_for(tx, actor, "group", tenant)
-    authorize(actor, "group.create", where)
-    group = Group(GroupId.new(), where.tenant_id, name, tx.now)
+    owner = await tenants.owner(tx, actor, tenant, "group.create")
+    group = Group(GroupId.new(), owner, name, tx.now)
     await store.add(tx, group)
-    audit.record(tx, actor, "group.create", group.id, tenant_id=group.tenant_id, name=name)
-    events.emit(tx, "group.created", group.id, tenant_id=group.tenant_id, name=name)
+    audit.record(tx, actor, "group.create", group.id, tenant_id=owner, name=name)
+    events.emit(tx, "group.created", group.id, tenant_id=owner, name=name)
     return group
 
 

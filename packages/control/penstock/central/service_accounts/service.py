@@ -22,9 +22,7 @@ def resource(account: ServiceAccount) -> Resource:
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> ServiceAccount:
     """Of one's tenant; of the platform, if its own name no tenant. It may do nothing yet."""
-    where = await tenants.place_for(tx, actor, "service_account", tenant)
-    authorize(actor, "service_account.create", where)
-    owner = where.tenant_id
+    owner = await tenants.owner(tx, actor, tenant, "service_account.create")
     account = ServiceAccount(ServiceAccountId.new(), owner, name, tx.now)
     await store.add(tx, account)
     audit.record(tx, actor, "service_account.create", account.id, tenant_id=owner, name=name)

@@ -79,14 +79,16 @@ async def with_status(tx: Tx, resource: Resource) -> Resource:
     return replace(resource, status=await status(tx, resource.tenant_id))
 
 
-async def place_for(tx: Tx, actor: Actor, noun: str, tenant: str | None) -> Resource:
-    """A thing to be made in one's own tenant, or in the one that the platform names; if it names
-    none, the platform's own."""
-    reference = tenant or actor.tenant_id
+async def owner(tx: Tx, actor: Actor, tenant: str | None, action: str) -> TenantId | None:
+    """Whose a new thing is: one's own tenant's, or that of the one which the platform names; if it
+    names none, the platform's own. Raises unless the actor may make it there."""
+    noun, reference = action.partition(".")[0], tenant or actor.tenant_id
     if reference is None:
-        return Resource(noun)
-    owner = await get(tx, actor, reference)
-    return Resource(noun, None, owner.id, status=owner.status)
+        authorize(actor, action, Resource(noun))
+        return None
+    whole = await get(tx, actor, reference)
+    authorize(actor, action, Resource(noun, None, whole.id, status=whole.status))
+    return whole.id
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Tenant]:

@@ -32,9 +32,7 @@ async def create(
     client_secret: str,
 ) -> Provider:
     """Trust an issuer. Central calls it, so it is for the platform to say which ones."""
-    whole = await owners.of(tx, actor, tenant)
-    owner = whole.id
-    authorize(actor, "provider.create", Resource("provider", None, owner, status=whole.status))
+    owner = await owners.of(tx, actor, tenant, "provider.create")
     await hosting.refuse_hosted(tx, owner, "a sign-in through another issuer")
     if not _is_issuer(issuer):
         raise Invalid(f"issuer: {issuer[:200]!r} is not an https address")

@@ -4,7 +4,6 @@ import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
 
-from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
@@ -30,9 +29,7 @@ async def invite(
     tx: Tx, actor: Actor, *, email: str, role: str, tenant: str | None
 ) -> NewInvitation:
     """Let someone in. Who holds the token, and nobody twice, becomes this user."""
-    whole = await owners.of(tx, actor, tenant)
-    owner = whole.id
-    authorize(actor, "user.invite", Resource("user", None, owner, status=whole.status))
+    owner = await owners.of(tx, actor, tenant, "user.invite")
     address = model.normal(email)
     if address is None:
         raise Invalid(f"email: {email[:64]!r} is not an address")
