@@ -15,6 +15,9 @@ ALTER TABLE users
 ALTER TABLE invitations
     DROP CONSTRAINT invitations_role_check,
     ADD CHECK (role IN ('admin', 'member', 'viewer', 'finance', 'none'));
+ALTER TABLE realm_clients
+    DROP CONSTRAINT realm_clients_role_check,
+    ADD CHECK (role IN ('admin', 'member', 'viewer', 'finance', 'none'));
 
 -- Programs that keys belong to. `owner` is the tenant, or '' for the platform: references
 -- compare it, which they would not do with a null.
@@ -45,7 +48,8 @@ CREATE TABLE groups (
     UNIQUE (id, owner)
 );
 SELECT wall_off('groups');
-GRANT SELECT, INSERT ON groups TO {app}, {system};
+-- A row is locked while who is in the group, or what is bound to it, changes: that needs UPDATE.
+GRANT SELECT, INSERT, DELETE, UPDATE (name) ON groups TO {app}, {system};
 
 -- Users and service accounts of the same tenant. (The platform has no users.)
 CREATE TABLE group_members (
@@ -78,7 +82,7 @@ CREATE TABLE role_bindings (
     owner              text COLLATE "C" NOT NULL
         GENERATED ALWAYS AS (coalesce(tenant_id, '')) STORED,
     subject            text NOT NULL
-        CHECK (subject IN ('user', 'group', 'service_account', 'key')),
+        CHECK (subject IN ('user', 'group', 'service_account', 'key', 'client')),
     subject_id         text COLLATE "C" NOT NULL,
     role               text NOT NULL,
     scope              text NOT NULL,
@@ -94,6 +98,8 @@ CREATE TABLE role_bindings (
         GENERATED ALWAYS AS (CASE WHEN subject = 'service_account' THEN subject_id END) STORED,
     key_id             text COLLATE "C"
         GENERATED ALWAYS AS (CASE WHEN subject = 'key' THEN subject_id END) STORED,
+    client_id          text COLLATE "C"
+        GENERATED ALWAYS AS (CASE WHEN subject = 'client' THEN subject_id END) STORED,
     organization_id    text COLLATE "C"
         GENERATED ALWAYS AS (CASE WHEN scope = 'organization' THEN scope_id END) STORED,
     project_id         text COLLATE "C"
@@ -113,8 +119,9 @@ CREATE TABLE role_bindings (
     CHECK ((tenant_id IS NULL) = (scope IN ('platform', 'site'))),
     CHECK (scope <> 'platform' OR scope_id = 'platform'),
     CHECK (scope <> 'tenant' OR scope_id IS NOT DISTINCT FROM tenant_id),
-    CHECK (subject <> 'user' OR tenant_id IS NOT NULL),
+    CHECK (subject NOT IN ('user', 'client') OR tenant_id IS NOT NULL),
     FOREIGN KEY (user_id, tenant_id) REFERENCES users (id, tenant_id),
+    FOREIGN KEY (tenant_id, client_id) REFERENCES realm_clients (tenant_id, id),
     FOREIGN KEY (group_id, owner) REFERENCES groups (id, owner),
     FOREIGN KEY (service_account_id, owner) REFERENCES service_accounts (id, owner),
     FOREIGN KEY (key_id, owner) REFERENCES api_keys (id, owner),

@@ -126,9 +126,9 @@ class Central:
         async with self.database.transaction() as tx:
             await tx.execute(sql, *args)
 
-    async def until(self, subject: str, *types: str) -> str:
-        """Which of these events came first for the subject, now or ever."""
-        headers = {**self.platform.headers, "Last-Event-ID": "0"}
+    async def until(self, subject: str, *types: str, after: int = 0) -> str:
+        """Which of these events came first for the subject, ever or after this one."""
+        headers = {**self.platform.headers, "Last-Event-ID": str(after)}
         wanted = {f"event: {type}": type for type in types}
         path = f"/v1/events?subject={subject}"
         async with asyncio.timeout(20), self.client.stream("GET", path, headers=headers) as stream:

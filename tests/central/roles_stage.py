@@ -145,7 +145,7 @@ async def _coming_and_going(central: Central) -> dict[str, str]:
 
 
 async def renew(stage: Stage) -> None:
-    """Someone to bind a role to, and a binding to take away."""
+    """Someone to bind a role to, a binding to take away, a group to delete."""
     tenant, platform = stage.tenant.id, stage.central.platform
     name = f"fresh-{secrets.token_hex(8)}"
     fresh = await platform.made("/v1/service-accounts", name=name, tenant=tenant)
@@ -153,4 +153,5 @@ async def renew(stage: Stage) -> None:
     binding = await platform.made(
         "/v1/role-bindings", subject=gone["id"], role="viewer", project=stage.tenant.project
     )
-    stage.ids.update(fresh=fresh["id"], binding=binding["id"])
+    team = await platform.made("/v1/groups", name=name, tenant=tenant)
+    stage.ids.update(fresh=fresh["id"], binding=binding["id"], team=team["id"])

@@ -270,6 +270,7 @@ TABLE: Final[dict[str, Row]] = {
         {"name": "new-{caller}", "tenant": "{tenant}"},
     ),
     "GET /v1/groups/{group}": Row("200 200 404 404 200 404 404 200 200 404", UNSEEN),
+    "DELETE /v1/groups/{team}": Row("200 403 404 404 200 404 404 403 403 404", UNSEEN, renew=True),
     "POST /v1/groups/{group}/members": Row(
         "200 403 404 404 200 404 404 403 403 404", UNSEEN, {"member": "{account}"}
     ),

@@ -26,7 +26,7 @@ ABSENT: Final = {
     "node": ids.NodeId.new(), "slot": ids.SlotId.new(), "allocation": ids.AllocationId.new(),
     "organization": ids.OrganizationId.new(), "user": ids.UserId.new(),
     "client": ids.ClientId.new(), "provider": ids.ProviderId.new(), "key": ids.KeyId.new(),
-    "session": ids.SessionId.new(), "group": ids.GroupId.new(),
+    "session": ids.SessionId.new(), "group": ids.GroupId.new(), "team": ids.GroupId.new(),
     "account": ids.ServiceAccountId.new(), "fresh": ids.ServiceAccountId.new(),
     "binding": ids.BindingId.new(), "gone": ids.TenantId.new(),
     "onboarding": ids.OnboardingId.new(),

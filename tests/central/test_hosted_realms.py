@@ -50,8 +50,8 @@ class Stage:
     async def person(self, email: str = ADA) -> Api:
         return self.central.caller(await self.token(email))
 
-    async def invited(self, email: str, by: Api) -> Json:
-        made = await by.made("/v1/users/invite", email=email, role="member")
+    async def invited(self, email: str, by: Api, role: str = "member") -> Json:
+        made = await by.made("/v1/users/invite", email=email, role=role)
         tenant = made["tenant"]
         for _ in range(100):
             carried = await self.central.value(
@@ -140,6 +140,22 @@ async def test_an_admin_invites_others_to_keycloak(stage: Stage) -> None:
     assert (await eve.get("/v1/me")).json["role"] == "member"
     refused = await eve.post("/v1/users/invite", email="x@acme.example")
     assert (refused.status, refused.code) == (403, "forbidden")
+
+
+async def test_what_is_bound_to_someone_there_counts_here(stage: Stage) -> None:
+    await stage.onboarded()
+    ada = await stage.person()
+    project = (await ada.made("/v1/projects", name="main"))["id"]
+    await stage.invited(EVE, ada, "none")
+    eve = await stage.person(EVE)
+    id = (await eve.get("/v1/me")).json["id"]
+    assert (await eve.get("/v1/projects")).status == 403
+    group = (await ada.made("/v1/groups", name="team"))["id"]
+    await ada.made("/v1/role-bindings", subject=group, role="viewer", project="main")
+    await ada.made(f"/v1/groups/{group}/members", member=id)
+    assert [each["id"] for each in (await eve.get("/v1/projects")).items] == [project]
+    assert (await ada.delete(f"/v1/groups/{group}")).status == 200
+    assert (await eve.get("/v1/projects")).status == 403
 
 
 async def test_whoever_is_disabled_is_out_at_once(stage: Stage) -> None:

@@ -39,7 +39,7 @@ SAGAS: Final = {saga.name: saga for saga in (Realize(_TASKS).saga, Release(_TASK
 # How tenants come and go has tests of its own; no lease passes there.
 _TENANTS: Final = ("central.onboarding.", "central.offboarding.")
 TENANTS: Final = sorted(point for point in failpoints.DECLARED if point.startswith(_TENANTS))
-# Only tenants whose realm lives elsewhere pass there, and these platforms have none.
+# Only tenants whose realm lives elsewhere pass there: central's test_hosted_kills kills there.
 HOSTED: Final = "central.realms.hosts.called"
 DECLARED: Final = sorted(failpoints.DECLARED - {*TENANTS, HOSTED})
 

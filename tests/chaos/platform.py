@@ -18,7 +18,8 @@ from penstock.local.postgres import EmbeddedPostgres
 from penstock.local.profile import Profile
 from penstock_client.api import Client
 from penstock_client.http import Http
-from penstock_client.views import Allocation, JoinToken
+from penstock_client.views.allocations import Allocation
+from penstock_client.views.fleet import JoinToken
 
 from . import watching
 from .program import Program

@@ -58,3 +58,14 @@ def test_a_key_of_a_service_account_is_shown_once(here: Api, cli: Cli) -> None:
     here.on("POST", "/v1/service-accounts/sa_1/keys", made)
     ran = cli("service-account", "create-key", "sa_1", "k")
     assert (ran.code, ran.out.strip()) == (0, "pk_secret")
+
+
+def test_a_group_is_deleted_and_shown_as_it_was(here: Api, cli: Cli) -> None:
+    was: dict[str, object] = {
+        "id": "group_1", "tenant": "tenant_1", "name": "team",
+        "created_at": "2026-01-01T00:00:00Z", "members": [],
+    }  # fmt: skip
+    here.on("DELETE", "/v1/groups/group_1", was)
+    ran = cli("group", "rm", "group_1")
+    assert (ran.code, here.calls[0].method) == (0, "DELETE"), ran.err
+    assert "team" in ran.out

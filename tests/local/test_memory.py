@@ -12,7 +12,7 @@ from penstock.local import memory, ports, tokens
 from penstock.local.errors import Refused
 from penstock.local.logfile import LogFile
 from penstock.local.logline import readable
-from penstock_client.views import JoinToken
+from penstock_client.views.fleet import JoinToken
 
 
 def test_ports_are_picked_once_and_kept(tmp_path: Path) -> None:

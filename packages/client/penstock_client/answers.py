@@ -6,7 +6,7 @@ from typing import TypeVar
 from penstock_client import screen
 from penstock_client.options import Options
 from penstock_client.screen import Column
-from penstock_client.views import Page
+from penstock_client.views.pages import Page
 
 T = TypeVar("T", bound=Mapping[str, object])
 
@@ -31,3 +31,13 @@ def thing(options: Options, view: Mapping[str, object], *, next: str | None = No
     screen.card(view)
     if next is not None:
         screen.note(f"\nnext: {next}")
+
+
+def secret(options: Options, view: Mapping[str, object], shown: str, *, note: str = "") -> None:
+    """Alone on stdout, so that a script can take it; `note` says what it is."""
+    if options.json:
+        screen.document(view)
+        return
+    if note:
+        screen.note(note)
+    screen.line(shown)

@@ -28,7 +28,9 @@ from penstock_client.resources.people import Keys, Realms, Sessions, Users
 from penstock_client.resources.quotas import Quotas
 from penstock_client.resources.room import Availabilities, Defragmentation
 from penstock_client.resources.tenancy import Organizations, Projects, Tenants
-from penstock_client.views import Invariant, Me, Page
+from penstock_client.views.access import Me
+from penstock_client.views.invariants import Invariant
+from penstock_client.views.pages import Page
 
 
 class Client:

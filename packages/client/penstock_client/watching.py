@@ -9,7 +9,8 @@ from typing import Final, Protocol, TextIO, TypeVar
 
 from penstock_client import screen, words
 from penstock_client.resources.events import Events
-from penstock_client.views import Event, Page
+from penstock_client.views.events import Event
+from penstock_client.views.pages import Page
 
 T = TypeVar("T", bound=Mapping[str, object])
 Seen = TypeVar("Seen", bound=Mapping[str, object], covariant=True)

@@ -6,7 +6,7 @@ from cyclopts import App, Parameter
 
 from penstock_client import screen, session
 from penstock_client.options import UNSET, Options
-from penstock_client.views import Explanation
+from penstock_client.views.access import Explanation
 
 app = App(name="access", help="Access: whether something is permitted, and why.")
 

@@ -9,7 +9,8 @@ from penstock_client.commands import states
 from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import Column, aged, column
 from penstock_client.session import Session
-from penstock_client.views import Allocation, Replay, Strategy
+from penstock_client.views.allocations import Allocation, Replay
+from penstock_client.views.placement import Strategy
 from penstock_client.watching import Journey
 
 app = App(name="allocation", help="Allocations: GPUs, from asking for them to giving them back.")

@@ -8,7 +8,8 @@ from cyclopts import App
 from penstock_client import screen, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, column
-from penstock_client.views import Availability, Page
+from penstock_client.views.pages import Page
+from penstock_client.views.room import Availability
 from penstock_client.words import Row
 
 app = App(name="availability", help="Availability: how much of each SKU fits now, and where.")

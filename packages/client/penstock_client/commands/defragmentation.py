@@ -8,7 +8,7 @@ from cyclopts import App
 from penstock_client import screen, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, column
-from penstock_client.views import DefragmentationPlan, Gain
+from penstock_client.views.room import DefragmentationPlan, Gain
 from penstock_client.words import Row
 
 app = App(

@@ -9,7 +9,7 @@ from cyclopts import App
 
 from penstock_client import screen, session, words
 from penstock_client.options import UNSET, Options
-from penstock_client.views import Event
+from penstock_client.views.events import Event
 
 app = App(name="events", help="Events: what happened, in order, and what happens now.")
 

@@ -48,6 +48,13 @@ def create(name: str, /, *, tenant: str | None = None, options: Options = UNSET)
 
 
 @app.command
+def rm(id: str, /, *, options: Options = UNSET) -> None:
+    """Delete a group, with the roles that were bound to it. Shows what it was."""
+    with session.start(options) as run:
+        answers.thing(options, run.client.groups.delete(id))
+
+
+@app.command
 def add(id: str, member: str, /, *, options: Options = UNSET) -> None:
     """Put a user or a service account into a group: they have its roles from now on."""
     with session.start(options) as run:

@@ -4,10 +4,10 @@ from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from penstock_client import answers, screen, session
+from penstock_client import answers, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
-from penstock_client.views import Scope
+from penstock_client.views.people import Scope
 
 app = App(name="key", help="Keys: your own API keys, within scopes, until a day.")
 
@@ -51,11 +51,8 @@ def create(
     scopes: list[Scope] = scope or ["use"]
     with session.start(options) as run:
         made = run.client.keys.create(name, scopes=scopes, days=days)
-    if options.json:
-        screen.document(made)
-        return
-    screen.note(f"key {made['id']}, until {made['expires_at']}; its token is shown this once:")
-    screen.line(made["token"])
+    note = f"key {made['id']}, until {made['expires_at']}; its token is shown this once:"
+    answers.secret(options, made, made["token"], note=note)
 
 
 @app.command

@@ -7,7 +7,7 @@ from cyclopts import App
 from penstock_client import amounts, answers, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, aged, column
-from penstock_client.views import NodeChanges
+from penstock_client.views.fleet import NodeChanges
 from penstock_client.words import Row
 
 app = App(name="node", help="Nodes: the machines at the sites, and what they may be used for.")

@@ -7,7 +7,7 @@ from cyclopts import App
 from penstock_client import answers, errors, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import column
-from penstock_client.views import PoolKind
+from penstock_client.views.networks import PoolKind
 
 app = App(name="pool", help="Pools: VRFs, VLANs, VNIs, partition keys and prefixes to hand out.")
 

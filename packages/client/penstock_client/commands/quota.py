@@ -8,7 +8,7 @@ from cyclopts import App, Parameter
 from penstock_client import amounts, answers, errors, screen, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, column
-from penstock_client.views import Quota, QuotaKind
+from penstock_client.views.quotas import Quota, QuotaKind
 from penstock_client.words import Row
 
 app = App(

@@ -1,38 +1,26 @@
 """`penstock realm`: shutting the door through which a tenant's people come."""
 
-from cyclopts import App
+from typing import Annotated
+
+from cyclopts import App, Parameter
 
 from penstock_client import answers, session
 from penstock_client.options import UNSET, Options
 
 app = App(name="realm", help="Realms: where a tenant's people sign in.")
+Whose = Annotated[str, Parameter(help="Whose realm, by id or name.")]
+Reason = Annotated[str, Parameter(help="Why; kept in the audit log.")]
 
 
 @app.command
-def suspend(tenant: str, /, *, reason: str, options: Options = UNSET) -> None:
-    """Let nobody in, and believe no token of the realm, at once. API keys work as before.
-
-    Parameters
-    ----------
-    tenant
-        Whose realm, by id or name.
-    reason
-        Why; kept in the audit log.
-    """
+def suspend(tenant: Whose, /, *, reason: Reason, options: Options = UNSET) -> None:
+    """Let nobody in, and believe no token of the realm, at once. API keys work as before."""
     with session.start(options) as run:
         answers.thing(options, run.client.realms.suspend(tenant, reason=reason))
 
 
 @app.command
-def resume(tenant: str, /, *, reason: str, options: Options = UNSET) -> None:
-    """Let the realm's people in again.
-
-    Parameters
-    ----------
-    tenant
-        Whose realm, by id or name.
-    reason
-        Why; kept in the audit log.
-    """
+def resume(tenant: Whose, /, *, reason: Reason, options: Options = UNSET) -> None:
+    """Let the realm's people in again."""
     with session.start(options) as run:
         answers.thing(options, run.client.realms.resume(tenant, reason=reason))

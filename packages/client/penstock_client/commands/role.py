@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 from penstock_client import answers, errors, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
-from penstock_client.views import BoundRole, Conditions
+from penstock_client.views.access import BoundRole, Conditions
 
 app = App(name="role", help="Roles: which role somebody has, and where.")
 
@@ -30,7 +30,7 @@ def ls(*, subject: str | None = None, scope: str | None = None, options: Options
     Parameters
     ----------
     subject
-        The id of a user, a group, a service account or a key.
+        The id of a user, a group, a service account, a key or a client.
     scope
         The id of a tenant, an organization, a project or a site, or `platform`.
     """
@@ -56,7 +56,7 @@ def bind(
     second_factor: bool = False,
     options: Options = UNSET,
 ) -> None:
-    """Give a user, a group, a service account or a key a role at a place.
+    """Give a user, a group, a service account, a key or a client a role at a place.
 
     The place is one of the next four; your own tenant (or the platform) if none is named.
 

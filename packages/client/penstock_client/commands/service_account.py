@@ -4,7 +4,7 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import answers, screen, session
+from penstock_client import answers, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
 
@@ -54,11 +54,8 @@ def create_key(id: str, name: str, /, *, days: int | None = None, options: Optio
     """
     with session.start(options) as run:
         made = run.client.service_accounts.create_key(id, name, days=days)
-    if options.json:
-        screen.document(made)
-        return
-    screen.note(f"key {made['id']} of {id}; its token is shown this once:")
-    screen.line(made["token"])
+    note = f"key {made['id']} of {id}; its token is shown this once:"
+    answers.secret(options, made, made["token"], note=note)
 
 
 @app.command

@@ -80,10 +80,7 @@ def token(id: str, /, *, options: Options = UNSET) -> None:
     """Make a single-use token with which the site's control plane joins."""
     with session.start(options) as run:
         made = run.client.sites.create_token(id)
-    if options.json:
-        screen.document(made)
-        return
-    screen.line(made["token"])
+    answers.secret(options, made, made["token"])
     screen.note(f"usable once, until {words.when(made['expires_at'])}")
 
 

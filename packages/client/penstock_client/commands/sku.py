@@ -7,7 +7,7 @@ from cyclopts import App, Parameter
 from penstock_client import amounts, answers, session, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, column
-from penstock_client.views import Shape
+from penstock_client.views.catalog import Shape
 
 app = App(name="sku", help="SKUs: what can be allocated, in which sizes, at what price.")
 

@@ -6,7 +6,7 @@ from typing import Final, cast
 from penstock_client import screen, words
 from penstock_client.options import Options
 from penstock_client.screen import Column
-from penstock_client.views import Allocation
+from penstock_client.views.allocations import Allocation
 from penstock_client.words import Row
 
 FOUR: Final = ("desired", "observed", "execution", "projected")

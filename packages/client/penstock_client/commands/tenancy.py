@@ -8,7 +8,7 @@ from penstock_client import answers, errors, files, screen, session, watching
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
 from penstock_client.session import Session
-from penstock_client.views import Onboarding
+from penstock_client.views.onboardings import Onboarding
 
 Watch = Annotated[bool, Parameter(negative=())]
 

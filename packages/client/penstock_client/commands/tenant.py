@@ -4,11 +4,12 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import amounts, answers, screen, session
+from penstock_client import amounts, answers, session
 from penstock_client.commands import networks, tenancy
 from penstock_client.options import UNSET, Options, Several
 from penstock_client.screen import aged, column
-from penstock_client.views import Role, Strategy
+from penstock_client.views.people import Role
+from penstock_client.views.placement import Strategy
 
 app = App(
     name="tenant",
@@ -160,8 +161,5 @@ def create_key(
     """
     with session.start(options) as run:
         made = run.client.tenants.create_key(tenant, name=name, role=role)
-    if options.json:
-        screen.document(made)
-        return
-    screen.note(f"key {made['id']} ({made['role']}); its token is shown this once:")
-    screen.line(made["token"])
+    note = f"key {made['id']} ({made['role']}); its token is shown this once:"
+    answers.secret(options, made, made["token"], note=note)

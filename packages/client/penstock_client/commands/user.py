@@ -4,10 +4,10 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import answers, screen, session
+from penstock_client import answers, session
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import aged, column
-from penstock_client.views import Role
+from penstock_client.views.people import Role
 
 app = App(name="user", help="Users: the people of a tenant, who is in and who is out.")
 
@@ -52,13 +52,8 @@ def invite(
     """
     with session.start(options) as run:
         made = run.client.users.invite(email, role=role, tenant=tenant)
-    if options.json:
-        screen.document(made)
-        return
-    screen.note(
-        f"{made['email']} becomes {made['role']} by opening this, which is shown this once:"
-    )
-    screen.line(made["url"])
+    note = f"{made['email']} becomes {made['role']} by opening this, which is shown this once:"
+    answers.secret(options, made, made["url"], note=note)
 
 
 @app.command(name="set-role")
@@ -96,8 +91,5 @@ def reset(id: str, /, *, second_factor: bool = False, options: Options = UNSET) 
     """
     with session.start(options) as run:
         made = run.client.users.reset(id, second_factor=second_factor)
-    if options.json:
-        screen.document(made)
-        return
-    screen.note(f"{made['email']} chooses a new password by opening this, shown this once:")
-    screen.line(made["url"])
+    note = f"{made['email']} chooses a new password by opening this, shown this once:"
+    answers.secret(options, made, made["url"], note=note)

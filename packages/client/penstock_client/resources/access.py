@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import (
+from penstock_client.views.access import (
     Binding,
     BoundRole,
     Conditions,
     Explanation,
     Group,
     GroupMembers,
-    Page,
     ServiceAccount,
     ServiceAccountKey,
 )
+from penstock_client.views.pages import Page
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,10 @@ class Groups:
     def create(self, name: str, *, tenant: str | None = None) -> Group:
         request = requests.post("groups", name=name, tenant=tenant)
         return single.fetch(self.transport, request, Group)
+
+    def delete(self, id: str) -> GroupMembers:
+        """The answer is what it was."""
+        return single.fetch(self.transport, requests.delete("groups", id), GroupMembers)
 
     def add(self, id: str, member: str) -> GroupMembers:
         request = requests.post("groups", id, "members", member=member)

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Allocation, Event, Page, Replay, Strategy, Usage
+from penstock_client.views.allocations import Allocation, Replay, Usage
+from penstock_client.views.events import Event
+from penstock_client.views.pages import Page
+from penstock_client.views.placement import Strategy
 
 
 @dataclass(frozen=True)

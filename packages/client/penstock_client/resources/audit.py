@@ -7,7 +7,8 @@ from typing import Literal, cast
 from penstock_client import errors, requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import AuditEntry, AuditVerification, Page
+from penstock_client.views.audit import AuditEntry, AuditVerification
+from penstock_client.views.pages import Page
 
 
 @dataclass(frozen=True)

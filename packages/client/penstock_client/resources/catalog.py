@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Page, Shape, Sku
+from penstock_client.views.catalog import Shape, Sku
+from penstock_client.views.pages import Page
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Final, cast
 
 from penstock_client import errors, requests
 from penstock_client.requests import ServerEvent, Transport
-from penstock_client.views import Event
+from penstock_client.views.events import Event
 
 FAILURES_MAX: Final = 5
 SILENCE_S: Final = 60.0  # after this long, a fresh connection shows whether the old one died

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import JoinToken, Node, NodeChanges, Page, Site, Slot
+from penstock_client.views.fleet import JoinToken, Node, NodeChanges, Site, Slot
+from penstock_client.views.pages import Page
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Body, Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Event, Onboarding, Page, Template
+from penstock_client.views.events import Event
+from penstock_client.views.onboardings import Onboarding, Template
+from penstock_client.views.pages import Page
 
 
 @dataclass(frozen=True)

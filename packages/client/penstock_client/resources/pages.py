@@ -6,7 +6,7 @@ from typing import Final, TypeVar, cast
 
 from penstock_client import errors
 from penstock_client.requests import Request, Transport
-from penstock_client.views import Page
+from penstock_client.views.pages import Page
 
 T = TypeVar("T", bound=Mapping[str, object])
 PAGE_MAX: Final = 500  # of the API

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import (
+from penstock_client.views.pages import Page
+from penstock_client.views.people import (
     Invitation,
-    Page,
     PersonalKey,
     Realm,
     Role,

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Page, Quota, QuotaKind
+from penstock_client.views.pages import Page
+from penstock_client.views.quotas import Quota, QuotaKind
 
 
 @dataclass(frozen=True)

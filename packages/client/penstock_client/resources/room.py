@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import Availability, DefragmentationPlan, Page
+from penstock_client.views.pages import Page
+from penstock_client.views.room import Availability, DefragmentationPlan
 
 
 @dataclass(frozen=True)

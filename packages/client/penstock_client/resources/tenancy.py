@@ -6,20 +6,12 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Body, Transport
 from penstock_client.resources import pages, single
-from penstock_client.views import (
-    Assignment,
-    Balance,
-    Credit,
-    Event,
-    Key,
-    Organization,
-    Page,
-    Placement,
-    Project,
-    Role,
-    Strategy,
-    Tenant,
-)
+from penstock_client.views.events import Event
+from penstock_client.views.networks import Assignment
+from penstock_client.views.pages import Page
+from penstock_client.views.people import Role
+from penstock_client.views.placement import Placement, Strategy
+from penstock_client.views.tenancy import Balance, Credit, Key, Organization, Project, Tenant
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ from typing import Final
 
 from penstock.local.profile import Profile
 from penstock_client.api import Client
-from penstock_client.views import Project, Shape, Site, Tenant
+from penstock_client.views.catalog import Shape
+from penstock_client.views.fleet import Site
+from penstock_client.views.tenancy import Project, Tenant
 
 TENANT: Final = "demo"
 PROJECT: Final = "default"

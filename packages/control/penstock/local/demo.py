@@ -12,7 +12,7 @@ from penstock.local import story
 from penstock.local.screen import Screen
 from penstock.local.stack import Running
 from penstock_client import errors, words
-from penstock_client.views import Allocation
+from penstock_client.views.allocations import Allocation
 
 GPUS: Final = 2
 PATIENCE_S: Final = 60.0

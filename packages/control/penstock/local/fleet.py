@@ -7,7 +7,8 @@ from typing import Final
 
 from penstock.local.pump import EventPump
 from penstock_client.api import Client
-from penstock_client.views import Event, Node
+from penstock_client.views.events import Event
+from penstock_client.views.fleet import Node
 
 QUIET_S: Final = 10.0  # with no event for this long, look anyway and say what is missing
 SPACING_S: Final = 0.1

@@ -11,7 +11,7 @@ from penstock.local import fleet, story
 from penstock.local.fleet import Count
 from penstock.local.stack import Running
 from penstock_client import errors, words
-from penstock_client.views import Event
+from penstock_client.views.events import Event
 
 EVENTS_SHOWN: Final = 5
 SPACING_S: Final = 0.5

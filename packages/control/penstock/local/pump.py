@@ -7,7 +7,7 @@ from typing import Final
 
 from penstock_client import errors
 from penstock_client.api import Client
-from penstock_client.views import Event
+from penstock_client.views.events import Event
 from penstock_contracts import files
 
 RETRY_S: Final = 1.0

@@ -17,7 +17,7 @@ from penstock.local.pump import EventPump
 from penstock.local.screen import Screen
 from penstock.local.supervisor import Supervisor
 from penstock_client.api import Client
-from penstock_client.views import JoinToken
+from penstock_client.views.fleet import JoinToken
 
 CENTRAL_URL: Final = "PENSTOCK_CENTRAL_DATABASE_URL"
 SITE_URL: Final = "PENSTOCK_SITE_DATABASE_URL"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from penstock_client import words
-from penstock_client.views import Event
+from penstock_client.views.events import Event
 
 PHRASES: Final[Mapping[str, str]] = {
     "allocation.placed": "slots claimed in the database; nobody else can have them",

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, cast
 
-from penstock_client.views import JoinToken
+from penstock_client.views.fleet import JoinToken
 from penstock_contracts import files
 
 MARGIN: Final = timedelta(minutes=2)

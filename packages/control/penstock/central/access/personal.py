@@ -26,8 +26,8 @@ async def create(
     """A key for oneself: no more than one may do, no more than one's own token may."""
     if actor.kind != "user" or actor.tenant_id is None:
         raise Forbidden("a personal key belongs to a user; sign in with `penstock login` first")
-    status = await tenants.status(tx, actor.tenant_id)
-    authorize(actor, "key.create_own", Resource("key", None, actor.tenant_id, status=status))
+    own = await tenants.with_status(tx, Resource("key", None, actor.tenant_id))
+    authorize(actor, "key.create_own", own)
     widest = max((ORDER.index(scope) for scope in actor.scopes or ()), default=-1)
     if any(ORDER.index(scope) > widest for scope in scopes):
         raise Forbidden("a key cannot do more than the token with which it is made")

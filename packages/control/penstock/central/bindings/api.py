@@ -23,7 +23,9 @@ class NewBinding(Body):
     """Where: one of tenant, organization, project and site; your tenant (or, for the platform's
     own, the platform) if none is named."""
 
-    subject: Annotated[Reference, Field(description="A user, group, service account or key.")]
+    subject: Annotated[
+        Reference, Field(description="A user, group, service account, key or client.")
+    ]
     role: Annotated[Role, Field(strict=False)]
     tenant: Reference | None = None
     organization: Reference | None = None
@@ -76,7 +78,7 @@ async def list_role_bindings(
 
 @router.post("", status_code=201)
 async def bind_role(body: NewBinding, actor: Caller, tx: Tx) -> BindingView:
-    """Give a user, group, service account or key a role at a place, and in everything in it."""
+    """Give a user, group, service account, key or client a role at a place, and in all of it."""
     made = await service.bind(
         tx,
         actor,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from penstock_contracts.ids import BindingId, OrganizationId, TenantId
 
-SubjectKind = Literal["user", "group", "service_account", "key"]
+SubjectKind = Literal["user", "group", "service_account", "key", "client"]
 Conditions = Mapping[str, Sequence[object]]
 
 

@@ -11,6 +11,7 @@ from penstock.central.access.roles import LEVELS, Role
 from penstock.central.bindings import places, store
 from penstock.central.bindings.model import Binding, Conditions, Subject
 from penstock.central.bindings.places import Named, Place
+from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -23,7 +24,8 @@ async def bind(
 ) -> Binding:
     """Give someone a role at a place. Nobody grants more than the policies let them."""
     place = await places.find(tx, actor, at)
-    authorize(actor, "role.bind", replace(place.resource, role=role))
+    granted = replace(place.resource, role=role)
+    authorize(actor, "role.bind", await tenants.with_status(tx, granted))
     if place.level not in LEVELS[role]:
         levels = " or ".join(sorted(LEVELS[role]))
         raise Invalid(
@@ -47,6 +49,15 @@ async def unbind(tx: Tx, actor: Actor, id: str) -> Binding:
     return binding
 
 
+async def end_of(tx: Tx, actor: Actor, subject_id: str) -> list[Binding]:
+    """Take everything from someone who is about to be no more. Whoever calls this has asked
+    whether the actor may do that to them."""
+    ended = await store.remove_of(tx, subject_id)
+    for binding in ended:
+        _tell(tx, actor, binding, "unbind")
+    return ended
+
+
 async def page(
     tx: Tx, actor: Actor, *, subject: str | None, scope: str | None, after: str, limit: int
 ) -> list[Binding]:
@@ -60,7 +71,8 @@ async def _subject(tx: Tx, id: str, tenant_id: TenantId | None) -> Subject:
     if found is None or found.tenant_id != tenant_id:
         whose = f"tenant {tenant_id}" if tenant_id else "the platform"
         raise Invalid(
-            f"subject: {whose} has no user, group, service account or key {id!r} to bind to",
+            f"subject: {whose} has no user, group, service account, key or client of its own "
+            f"{id!r} to bind to",
             code="unknown_subject",
             suggestion="`penstock user ls`, `penstock group ls`, `penstock service-account ls`",
         )

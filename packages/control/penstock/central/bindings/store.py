@@ -10,19 +10,24 @@ from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
 from penstock_contracts.ids import BindingId, OrganizationId, TenantId
 
-SELECT = """
-    SELECT b.id, b.tenant_id, b.subject, b.subject_id, b.role, b.scope, b.scope_id, b.conditions,
-        b.created_by, b.created_at,
-        coalesce(b.organization_id, p.organization_id) AS organization_id
-    FROM role_bindings b LEFT JOIN projects p ON p.id = b.project_id
+COLUMNS = """
+    b.id, b.tenant_id, b.subject, b.subject_id, b.role, b.scope, b.scope_id, b.conditions,
+    b.created_by, b.created_at, coalesce(b.organization_id, p.organization_id) AS organization_id
 """
-# Keys of a user or of a service account can do what those can: nothing is bound to them.
+SELECT = f"""
+    SELECT {COLUMNS} FROM role_bindings b LEFT JOIN projects p ON p.id = b.project_id
+"""
+# Keys of a user or of a service account can do what those can, and so can clients that only act for
+# users: nothing is bound to them. A group is not deleted while something is being bound to it.
 SUBJECT = """
     SELECT 'user' AS kind, id, tenant_id FROM users WHERE id = $1
-    UNION ALL SELECT 'group', id, tenant_id FROM groups WHERE id = $1
+    UNION ALL SELECT 'group', id, tenant_id
+        FROM (SELECT id, tenant_id FROM groups WHERE id = $1 FOR KEY SHARE) found
     UNION ALL SELECT 'service_account', id, tenant_id FROM service_accounts WHERE id = $1
     UNION ALL SELECT 'key', id, tenant_id FROM api_keys
         WHERE id = $1 AND user_id IS NULL AND service_account_id IS NULL
+    UNION ALL SELECT 'client', id, tenant_id FROM realm_clients
+        WHERE id = $1 AND 'client_credentials' = ANY(grants)
 """
 
 
@@ -78,6 +83,18 @@ async def find(tx: Tx, id: str) -> Binding | None:
 async def remove(tx: Tx, id: BindingId) -> bool:
     """False if somebody else did."""
     return await tx.execute("DELETE FROM role_bindings WHERE id = $1", id) > 0
+
+
+async def remove_of(tx: Tx, subject_id: str) -> list[Binding]:
+    """All that is bound to someone."""
+    rows = await tx.fetch(
+        f"""
+        WITH b AS (DELETE FROM role_bindings WHERE subject_id = $1 RETURNING *)
+        SELECT {COLUMNS} FROM b LEFT JOIN projects p ON p.id = b.project_id ORDER BY b.id
+        """,
+        subject_id,
+    )
+    return [_binding(row) for row in rows]
 
 
 async def page(

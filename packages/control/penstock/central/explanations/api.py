@@ -52,7 +52,9 @@ async def explain_access(
     resource: Annotated[Reference | None, Query(description="What it would be done to.")] = None,
     subject: Annotated[
         Reference | None,
-        Query(alias="actor", description="Who would do it: a user, key or service account."),
+        Query(
+            alias="actor", description="Who would do it: a user, key, client or service account."
+        ),
     ] = None,
 ) -> ExplanationView:
     """Whether you may do something, by which policies, and which role would permit it. As an

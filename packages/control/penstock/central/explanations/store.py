@@ -16,6 +16,9 @@ WHO = f"""
     SELECT 'key', k.id, k.tenant_id, coalesce(u.role, k.role), k.scopes,
         {grants.sql("k.id", "k.user_id", "k.service_account_id")}
     FROM api_keys k LEFT JOIN users u ON u.id = k.user_id WHERE k.id = $1
+    UNION ALL
+    SELECT 'client', c.id, c.tenant_id, c.role, c.scopes, {grants.sql("c.id")}
+    FROM realm_clients c WHERE c.id = $1 AND 'client_credentials' = ANY(c.grants)
 """
 
 

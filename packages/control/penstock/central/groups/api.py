@@ -80,6 +80,13 @@ async def get_group(id: str, actor: Caller, tx: Tx) -> GroupMembersView:
     return GroupMembersView.with_members(await service.get(tx, actor, id))
 
 
+@router.delete("/{id}")
+async def delete_group(id: str, actor: Caller, tx: Tx) -> GroupMembersView:
+    """Delete it, with what was bound to it. Answers what it was; its members have its roles no
+    more."""
+    return GroupMembersView.with_members(await service.delete(tx, actor, id))
+
+
 @router.post("/{id}/members")
 async def add_group_member(id: str, body: NewMember, actor: Caller, tx: Tx) -> GroupMembersView:
     """Put a user or a service account into it: they have its roles from now on."""

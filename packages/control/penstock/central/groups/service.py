@@ -1,6 +1,7 @@
 """What may be done to groups. The caller owns the transaction."""
 
 from penstock.central.access.authorization import Resource, authorize
+from penstock.central.bindings import service as bindings
 from penstock.central.groups import store
 from penstock.central.groups.model import Group, Member
 from penstock.central.tenants import service as tenants
@@ -17,9 +18,7 @@ def resource(group: Group) -> Resource:
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Group:
     """A group of one's tenant; of the platform, if its own name no tenant."""
-    whose = tenant or actor.tenant_id
-    owner = (await tenants.get(tx, actor, whose)).id if whose else None
-    authorize(actor, "group.create", Resource("group", None, owner))
+    owner = await tenants.owner(tx, actor, tenant, "group.create")
     group = Group(GroupId.new(), owner, name, tx.now)
     await store.add(tx, group)
     audit.record(tx, actor, "group.create", group.id, tenant_id=owner, name=name)
@@ -28,7 +27,8 @@ async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Grou
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> tuple[Group, list[Member]]:
-    group = await _permitted(tx, actor, id, "group.view")
+    group = _there(await store.find(tx, id), id)
+    authorize(actor, "group.view", resource(group))
     return group, await store.members(tx, group.id)
 
 
@@ -39,7 +39,7 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Group]:
 
 async def add_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group, list[Member]]:
     """From their next request on they have the group's roles. Adding again changes nothing."""
-    group = await _permitted(tx, actor, id, "group.update")
+    group = await _permitted(tx, actor, id, "group.add_member")
     kind = await store.kind_of(tx, group.tenant_id, member)
     if kind is None:
         whose = f"tenant {group.tenant_id}" if group.tenant_id else "the platform"
@@ -53,17 +53,38 @@ async def add_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group,
 
 async def remove_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group, list[Member]]:
     """Afterwards they are not in it; also if they were not before."""
-    group = await _permitted(tx, actor, id, "group.update")
+    group = await _permitted(tx, actor, id, "group.remove_member")
     if await store.remove_member(tx, group, member):
         _tell(tx, actor, group, "remove_member", "group.member_removed", member)
     return group, await store.members(tx, group.id)
 
 
-async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Group:
-    group = await store.find(tx, id)
+async def delete(tx: Tx, actor: Actor, id: str) -> tuple[Group, list[Member]]:
+    """It is gone, and what was bound to it: from their next request on, its members are without."""
+    group = await _permitted(tx, actor, id, "group.delete")
+    members = await store.members(tx, group.id)
+    ended = await bindings.end_of(tx, actor, group.id)
+    await store.delete(tx, group)
+    before = {
+        "name": group.name,
+        "members": [member.id for member in members],
+        "roles": [binding.id for binding in ended],
+    }
+    audit.record(tx, actor, "group.delete", group.id, tenant_id=group.tenant_id, before=before)
+    events.emit(tx, "group.deleted", group.id, tenant_id=group.tenant_id, name=group.name)
+    return group, members
+
+
+def _there(group: Group | None, id: str) -> Group:
     if group is None:
         raise NotFound("group", id)
-    authorize(actor, action, resource(group))
+    return group
+
+
+async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Group:
+    """A group on which the actor may act so, until the transaction ends."""
+    group = _there(await store.lock(tx, id), id)
+    authorize(actor, action, await tenants.with_status(tx, resource(group)))
     return group
 
 

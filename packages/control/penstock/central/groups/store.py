@@ -37,6 +37,18 @@ async def find(tx: Tx, id: str) -> Group | None:
     return _group(row) if row else None
 
 
+async def lock(tx: Tx, id: str) -> Group | None:
+    """Nobody else changes it, or binds a role to it, until the transaction ends."""
+    row = await tx.fetchrow(f"SELECT {COLUMNS} FROM groups WHERE id = $1 FOR UPDATE", id)
+    return _group(row) if row else None
+
+
+async def delete(tx: Tx, group: Group) -> None:
+    """With its members. What is bound to it keeps it from being deleted."""
+    await tx.execute("DELETE FROM group_members WHERE group_id = $1", group.id)
+    await tx.execute("DELETE FROM groups WHERE id = $1", group.id)
+
+
 async def page(tx: Tx, after: str, limit: int) -> list[Group]:
     rows = await tx.fetch(
         f"SELECT {COLUMNS} FROM groups WHERE id > $1 ORDER BY id LIMIT $2", after, limit

@@ -11,14 +11,10 @@ from penstock_contracts.ids import TenantId
 
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Organization:
-    reference = tenant or actor.tenant_id
-    if reference is None:
+    owner = await tenants.owner(tx, actor, tenant, "organization.create")
+    if owner is None:
         raise Invalid("tenant: say which tenant the organization is for; you belong to none")
-    owner = await tenants.get(tx, actor, reference)
-    authorize(
-        actor, "organization.create", Resource("organization", None, owner.id, status=owner.status)
-    )
-    return await founding.found(tx, actor, owner.id, name)
+    return await founding.found(tx, actor, owner, name)
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Organization:

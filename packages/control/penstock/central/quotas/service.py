@@ -78,8 +78,7 @@ async def refuse_more(tx: Tx, tenant_id: TenantId, measure: Measure, more: int) 
 
 async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
     """A tenant divides among its parts what the platform granted it, and they do the same."""
-    status = (await tenants.statuses(tx, [scope.tenant_id])).get(scope.tenant_id, "")
-    about = replace(resource(scope), status=status)
+    about = await tenants.with_status(tx, resource(scope))
     seen = "tenant.view" if scope.level is Level.TENANT else "quota.view"
     authorize(actor, CHANGES[scope.level], about, seen=seen)
 

@@ -6,7 +6,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners, suspension
 from penstock.central.realms.clients.model import GRANTS
 from penstock.central.realms.hosts import service as hosting
@@ -58,9 +57,7 @@ async def jwks(realm: Here, realms: All) -> Response:
 async def rotate_keys(body: Rotation, actor: Caller, tx: Tx, request: Request) -> RotationView:
     """Sign with the next key from now on. What the old one signed runs out by itself."""
     realms: Realms = request.app.state.realms
-    whole = await owners.of(tx, actor, body.tenant)
-    owner = whole.id
-    authorize(actor, "realm.rotate", Resource("realm", None, owner, status=whole.status))
+    owner = await owners.of(tx, actor, body.tenant, "realm.rotate")
     await hosting.refuse_hosted(tx, owner, "a signing key")
     kid = await realms.keyring.rotate(tx, actor, owner, distrust=body.distrust)
     return RotationView(issuer=(await realms.of(tx, owner)).issuer, kid=kid)

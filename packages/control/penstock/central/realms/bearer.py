@@ -110,7 +110,7 @@ def _bearer(
         jti=said.jti,
         expires_at=tokens.expiry(claims),
         claims=claims,
-        grants=grants.read(facts["grants"]) if is_user else frozenset(),
+        grants=grants.read(facts["grants"]),
         second_factor=is_user and SECOND_FACTOR in cast("Sequence[str]", facts["amr"] or ()),
         now=now,
     )

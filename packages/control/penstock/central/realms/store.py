@@ -63,7 +63,7 @@ FACTS = f"""
         u.role AS user_role, u.disabled_at IS NULL AS user_enabled,
         c.role AS client_role, c.disabled_at IS NULL AS client_enabled,
         x.jti IS NOT NULL AS revoked, s.amr,
-        {grants.sql("u.id")} AS grants
+        {grants.sql("coalesce(u.id, c.id)")} AS grants
     FROM realms r
     JOIN realm_keys k ON k.tenant_id = r.tenant_id AND k.kid = $2
     JOIN realm_clients c ON c.tenant_id = r.tenant_id AND c.id = $3

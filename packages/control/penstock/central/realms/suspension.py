@@ -1,6 +1,5 @@
 """Shutting a realm: for a day on which its keys, or its people's passwords, are someone else's."""
 
-from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners, store
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.hosts.model import State
@@ -21,12 +20,11 @@ async def resume(tx: Tx, actor: Actor, tenant: str | None, reason: str) -> Tenan
 
 async def _turn(tx: Tx, actor: Actor, tenant: str | None, verb: str, reason: str) -> TenantId:
     """Asking for what is so already changes nothing."""
-    owner = await owners.of(tx, actor, tenant)
-    authorize(actor, f"realm.{verb}", Resource("realm", None, owner.id, owner.status))
+    owner = await owners.of(tx, actor, tenant, f"realm.{verb}")
     suspended = verb == "suspend"
-    if await store.suspend(tx, owner.id, suspended=suspended):
-        await hosting.want(tx, owner.id, State.SUSPENDED if suspended else State.OPEN)
-        audit.record(tx, actor, f"realm.{verb}", owner.id, tenant_id=owner.id, reason=reason)
+    if await store.suspend(tx, owner, suspended=suspended):
+        await hosting.want(tx, owner, State.SUSPENDED if suspended else State.OPEN)
+        audit.record(tx, actor, f"realm.{verb}", owner, tenant_id=owner, reason=reason)
         event = "realm.suspended" if suspended else "realm.resumed"
-        events.emit(tx, event, owner.id, tenant_id=owner.id, reason=reason)
-    return owner.id
+        events.emit(tx, event, owner, tenant_id=owner, reason=reason)
+    return owner

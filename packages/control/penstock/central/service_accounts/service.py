@@ -22,9 +22,7 @@ def resource(account: ServiceAccount) -> Resource:
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> ServiceAccount:
     """Of one's tenant; of the platform, if its own name no tenant. It may do nothing yet."""
-    whose = tenant or actor.tenant_id
-    owner = (await tenants.get(tx, actor, whose)).id if whose else None
-    authorize(actor, "service_account.create", Resource("service_account", None, owner))
+    owner = await tenants.owner(tx, actor, tenant, "service_account.create")
     account = ServiceAccount(ServiceAccountId.new(), owner, name, tx.now)
     await store.add(tx, account)
     audit.record(tx, actor, "service_account.create", account.id, tenant_id=owner, name=name)
@@ -77,5 +75,5 @@ async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> ServiceAccou
     account = await store.lock(tx, id)
     if account is None:
         raise NotFound("service_account", id)
-    authorize(actor, action, resource(account))
+    authorize(actor, action, await tenants.with_status(tx, resource(account)))
     return account

@@ -1,6 +1,7 @@
 """What may be done to a tenant. The caller owns the transaction."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from penstock.central.access import keys
 from penstock.central.access.authorization import Resource, authorize
@@ -69,6 +70,25 @@ async def statuses(tx: Tx, ids: Iterable[TenantId]) -> dict[TenantId, Status]:
 
 async def status(tx: Tx, id: TenantId) -> Status:
     return (await statuses(tx, [id]))[id]
+
+
+async def with_status(tx: Tx, resource: Resource) -> Resource:
+    """With the status of its tenant: who comes or goes is not changed. The platform has none."""
+    if resource.tenant_id is None:
+        return resource
+    return replace(resource, status=await status(tx, resource.tenant_id))
+
+
+async def owner(tx: Tx, actor: Actor, tenant: str | None, action: str) -> TenantId | None:
+    """Whose a new thing is: one's own tenant's, or that of the one which the platform names; if it
+    names none, the platform's own. Raises unless the actor may make it there."""
+    noun, reference = action.partition(".")[0], tenant or actor.tenant_id
+    if reference is None:
+        authorize(actor, action, Resource(noun))
+        return None
+    whole = await get(tx, actor, reference)
+    authorize(actor, action, Resource(noun, None, whole.id, status=whole.status))
+    return whole.id
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Tenant]:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends
 from pydantic import Field
 
+from penstock.central.access.roles import TenantRole
 from penstock.central.realms.clients import service
 from penstock.central.realms.clients.model import CODE, REFRESH, Client
 from penstock.kernel.names import Name, Reference
@@ -33,7 +34,7 @@ class NewClient(Body):
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=7)] = Field(
         default=["openid", "read"]
     )
-    role: Literal["admin", "member", "viewer"] | None = None
+    role: TenantRole | None = None
     public: bool = False
     tenant: Reference | None = None
 

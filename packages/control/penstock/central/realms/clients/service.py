@@ -42,9 +42,7 @@ async def create(
     public: bool,
 ) -> NewClient:
     """Register a client. A confidential one's secret is shown now and never again."""
-    whole = await owners.of(tx, actor, tenant)
-    owner = whole.id
-    authorize(actor, "client.create", Resource("client", None, owner, status=whole.status))
+    owner = await owners.of(tx, actor, tenant, "client.create")
     await hosting.refuse_hosted(tx, owner, "a client")
     for uri in redirect_uris:
         if not is_redirect_uri(uri):

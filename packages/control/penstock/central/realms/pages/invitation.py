@@ -1,4 +1,6 @@
-"""Accepting an invitation: choose a name and a password, and be in."""
+"""Accepting an invitation: choose a name and a password, or come through another issuer."""
+
+from collections.abc import Sequence
 
 from fastapi import APIRouter, Request, Response
 
@@ -7,6 +9,8 @@ from penstock.central.realms.pages import browsers, layout, login
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import PageRoute, button, field, form
 from penstock.central.realms.pages.markup import el
+from penstock.central.realms.providers import service as providers
+from penstock.central.realms.providers.model import Provider
 from penstock.central.realms.users import invitations
 from penstock.central.realms.users.model import (
     PASSWORD_LENGTH_MAX,
@@ -26,9 +30,10 @@ async def show_invitation(request: Request, realm: Here) -> Response:
     token = request.query_params.get("token", "")[:200]
     async with web.transaction(request) as tx:
         invitation = await invitations.find(tx, realm.tenant_id, token)
+        offered = await providers.offered(tx, realm.tenant_id)
     if invitation is None:
         return _gone(browser)
-    return _page(browser, token, invitation.email)
+    return _page(browser, token, invitation.email, offered)
 
 
 @router.post("/invitation")
@@ -39,13 +44,14 @@ async def accept(request: Request, realm: Here, realms: All) -> Response:
     password = fields.get("password", "")[: PASSWORD_LENGTH_MAX + 1]
     async with web.transaction(request) as tx:
         invitation = await invitations.find(tx, realm.tenant_id, token)
+        offered = await providers.offered(tx, realm.tenant_id)
     if invitation is None:
         return _gone(browser)
     fault = password_fault(password, invitation.email)
     if not name or len(name) > NAME_LENGTH_MAX or not name.isprintable():
         fault = "Say what your name is."
     if fault is not None:
-        return _page(browser, token, invitation.email, name=name, trouble=fault)
+        return _page(browser, token, invitation.email, offered, name=name, trouble=fault)
     hashed = await realms.passwords.hash(password)
     try:
         async with web.transaction(request) as tx:
@@ -63,7 +69,13 @@ async def accept(request: Request, realm: Here, realms: All) -> Response:
 
 
 def _page(
-    browser: Browser, token: str, email: str, *, name: str = "", trouble: str = ""
+    browser: Browser,
+    token: str,
+    email: str,
+    offered: Sequence[Provider],
+    *,
+    name: str = "",
+    trouble: str = "",
 ) -> Response:
     realm = browser.realm
     shown = layout.page(
@@ -87,6 +99,7 @@ def _page(
             button("Join"),
             token=token,
         ),
+        login.elsewhere(realm, offered, f"{realm.path}/account"),
         status=400 if trouble else 200,
     )  # fmt: skip
     return browser.remember(shown)

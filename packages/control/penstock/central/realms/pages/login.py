@@ -7,10 +7,11 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request, Response
 
 from penstock.central.realms import web
+from penstock.central.realms.model import Realm
 from penstock.central.realms.pages import browsers, layout, tickets
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import PageRoute, button, field, form
-from penstock.central.realms.pages.markup import Html, el
+from penstock.central.realms.pages.markup import Html, el, join
 from penstock.central.realms.providers import service as providers
 from penstock.central.realms.providers.model import Provider
 from penstock.central.realms.sessions import service as sessions
@@ -95,6 +96,21 @@ async def enter(
     return browser.admit(browsers.go(browsers.entered(onward, session)), cookie)
 
 
+def elsewhere(realm: Realm, offered: Sequence[Provider], onward: str) -> Html:
+    """The other issuers that vouch for people here, if there are any."""
+    if not offered:
+        return Html("")
+    asked = urlencode({"next": onward})
+    others = [
+        el(
+            "a", f"Continue with {each.name}", class_="button plain",
+            href=f"{realm.path}/provider/{each.id}?{asked}",
+        )
+        for each in offered
+    ]  # fmt: skip
+    return join(el("p", "or", class_="or"), *others)
+
+
 def _login_page(
     browser: Browser,
     onward: str,
@@ -104,14 +120,6 @@ def _login_page(
     trouble: str = "",
 ) -> Response:
     realm = browser.realm
-    asked = urlencode({"next": onward})
-    others = [
-        el(
-            "a", f"Continue with {each.name}", class_="button plain",
-            href=f"{realm.path}/provider/{each.id}?{asked}",
-        )
-        for each in offered
-    ]  # fmt: skip
     shown = layout.page(
         realm,
         "Sign in",
@@ -131,8 +139,7 @@ def _login_page(
             button("Sign in"),
             next=onward,
         ),
-        el("p", "or", class_="or") if others else Html(""),
-        *others,
+        elsewhere(realm, offered, onward),
         status=401 if trouble else 200,
         forms_lead_to=browsers.leads_to(onward),
     )  # fmt: skip

@@ -10,7 +10,6 @@ from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.providers import store
 from penstock.central.realms.providers.model import Person, Provider
 from penstock.central.realms.users import invitations
-from penstock.central.realms.users import model as user_model
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
 from penstock.kernel import audit, events
@@ -33,9 +32,7 @@ async def create(
     client_secret: str,
 ) -> Provider:
     """Trust an issuer. Central calls it, so it is for the platform to say which ones."""
-    whole = await owners.of(tx, actor, tenant)
-    owner = whole.id
-    authorize(actor, "provider.create", Resource("provider", None, owner, status=whole.status))
+    owner = await owners.of(tx, actor, tenant, "provider.create")
     await hosting.refuse_hosted(tx, owner, "a sign-in through another issuer")
     if not _is_issuer(issuer):
         raise Invalid(f"issuer: {issuer[:200]!r} is not an https address")
@@ -81,18 +78,12 @@ async def admit(tx: Tx, provider: Provider, person: Person) -> User | None:
     linked = await store.linked(tx, provider.id, person.subject)
     if linked is not None:
         return await users.find(tx, linked)
-    address = user_model.normal(person.email or "")
-    if address is None:
-        return None
-    user = await users.find_by_email(tx, provider.tenant_id, address)
-    if user is None:
-        user = await invitations.accept_by_address(tx, provider.tenant_id, address, person.name)
-    if user is None or user.disabled_at is not None:
-        return None
-    await store.link(tx, provider, person.subject, user.id)
-    audit.record(
-        tx, users.actor_of(user), "user.link", user.id, provider=provider.id, issuer=provider.issuer
-    )
+    user = await invitations.admit(tx, provider.tenant_id, person.email, person.name)
+    if user is not None and await store.link(tx, provider, person.subject, user.id):
+        audit.record(
+            tx, users.actor_of(user), "user.link", user.id, provider=provider.id,
+            issuer=provider.issuer,
+        )  # fmt: skip
     return user
 
 

@@ -72,11 +72,12 @@ async def linked(tx: Tx, provider_id: ProviderId, subject: str) -> str | None:
     return id
 
 
-async def link(tx: Tx, provider: Provider, subject: str, user_id: UserId) -> None:
-    await tx.execute(
+async def link(tx: Tx, provider: Provider, subject: str, user_id: UserId) -> bool:
+    """False if another request of theirs did, just now."""
+    linked = await tx.execute(
         """
         INSERT INTO identities (provider_id, subject, tenant_id, user_id, linked_at)
-        VALUES ($1, $2, $3, $4, $5)
+        VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING
         """,
         provider.id,
         subject,
@@ -84,3 +85,4 @@ async def link(tx: Tx, provider: Provider, subject: str, user_id: UserId) -> Non
         user_id,
         tx.now,
     )
+    return linked > 0

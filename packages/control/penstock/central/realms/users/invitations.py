@@ -4,7 +4,6 @@ import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
 
-from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
@@ -30,9 +29,7 @@ async def invite(
     tx: Tx, actor: Actor, *, email: str, role: str, tenant: str | None
 ) -> NewInvitation:
     """Let someone in. Who holds the token, and nobody twice, becomes this user."""
-    whole = await owners.of(tx, actor, tenant)
-    owner = whole.id
-    authorize(actor, "user.invite", Resource("user", None, owner, status=whole.status))
+    owner = await owners.of(tx, actor, tenant, "user.invite")
     address = model.normal(email)
     if address is None:
         raise Invalid(f"email: {email[:64]!r} is not an address")
@@ -107,8 +104,20 @@ async def accept(tx: Tx, invitation: Invitation, *, name: str, password: str) ->
     return user
 
 
-async def accept_by_address(tx: Tx, tenant_id: TenantId, email: str, name: str) -> User | None:
-    """Someone whose address another issuer vouches for, if they were invited by it."""
+async def admit(tx: Tx, tenant_id: TenantId, email: str | None, name: str) -> User | None:
+    """Someone for whose address another issuer vouches: known or invited by it, not disabled."""
+    address = model.normal(email or "")
+    if address is None:
+        return None
+    user = await store.lock_by_email(tx, tenant_id, address)
+    if user is None:
+        user = await _accept_by_address(tx, tenant_id, address, name or address)
+    if user is None:  # by another request of theirs, just now?
+        user = await store.lock_by_email(tx, tenant_id, address)
+    return user if user is not None and user.disabled_at is None else None
+
+
+async def _accept_by_address(tx: Tx, tenant_id: TenantId, email: str, name: str) -> User | None:
     invitation = await store.lock_invitation_by_email(tx, tenant_id, email)
     if invitation is None or await tenants.status(tx, tenant_id) not in HERE:
         return None

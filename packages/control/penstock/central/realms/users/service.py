@@ -96,17 +96,13 @@ async def find(tx: Tx, id: str) -> User | None:
     return user if user is not None and user.disabled_at is None else None
 
 
-async def find_by_email(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
-    return await store.lock_by_email(tx, tenant_id, email)
-
-
 async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     """A user on whom the actor may act so, until the transaction ends."""
     user = await store.lock(tx, id)
     if user is None:
         raise NotFound("user", id)
-    status = await tenants.status(tx, user.tenant_id)
-    authorize(actor, action, Resource("user", user.id, user.tenant_id, status=status))
+    about = Resource("user", user.id, user.tenant_id)
+    authorize(actor, action, await tenants.with_status(tx, about))
     return user
 
 

@@ -1,0 +1,70 @@
+"""Sites, nodes and slots."""
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class Site(TypedDict):
+    id: str
+    name: str
+    status: str
+    auto_approve: bool
+    connected: bool
+    connected_at: str | None
+    away: bool
+    tags: list[str]
+    version: str
+    join_address: str
+    created_at: str
+
+
+class JoinToken(TypedDict):
+    id: NotRequired[str]
+    token: str
+    expires_at: str
+
+
+class Node(TypedDict):
+    id: str
+    name: str
+    site: str
+    hardware: str
+    family: str
+    gpus: int
+    gpus_free: int
+    posture: str
+    posture_reason: str | None
+    draining: bool
+    connected: bool
+    connected_at: str | None
+    leaf: str
+    tags: list[str]
+    site_tags: list[str]
+    reserved_for: str | None
+    price_micros_per_gpu_hour: int
+
+
+class NodeChanges(TypedDict, total=False):
+    """What policy goes by. What is left out stays as it is."""
+
+    tags: list[str]
+    reserved_for: str | None  # a tenant; null: for everyone
+    price_micros_per_gpu_hour: int  # 0: not known
+    leaf: str | None  # null: as discovered
+
+
+class Slot(TypedDict):
+    id: str
+    node: str
+    kind: Literal["chassis", "gpu"]
+    index: int
+    gpu_uuid: str | None
+    nvme_serial: str | None
+    fabric_guid: str | None
+    numa_node: int
+    cpus: int
+    memory_mib: int
+    state: str
+    allocation: str | None
+    fence: int
+    reason: str | None
+    cleanup_steps: list[str]

@@ -1,0 +1,70 @@
+"""People, where they sign in, and their keys."""
+
+from typing import Literal, TypedDict
+
+Role = Literal["admin", "member", "viewer", "finance", "none"]  # in a tenant as a whole
+Scope = Literal["read", "use", "administer"]
+
+
+class User(TypedDict):
+    id: str
+    tenant: str
+    email: str
+    name: str
+    role: Role
+    second_factor: bool
+    status: str
+    created_at: str
+
+
+class Realm(TypedDict):
+    tenant: str
+    suspended: bool
+
+
+class Invitation(TypedDict):
+    id: str
+    tenant: str
+    email: str
+    role: Role
+    url: str  # shown once; whoever opens it becomes the user
+    expires_at: str
+
+
+class SignedIn(TypedDict):
+    """A session: a browser, or a client that someone let in."""
+
+    id: str
+    tenant: str
+    user: str
+    kind: str
+    client: str | None
+    scope: str
+    factors: list[str]
+    agent: str
+    created_at: str
+    seen_at: str
+    expires_at: str
+
+
+class StoredKey(TypedDict):
+    """A key as it is listed: without its token."""
+
+    id: str
+    tenant: str | None
+    user: str | None
+    name: str
+    role: str
+    scopes: list[str] | None
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+
+
+class PersonalKey(TypedDict):
+    id: str
+    name: str
+    role: str
+    scopes: list[str]
+    expires_at: str
+    token: str  # shown once; the API keeps only its hash
