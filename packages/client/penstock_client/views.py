@@ -484,6 +484,7 @@ class Explanation(TypedDict):
     allowed: bool
     policies: list[str]
     needed: list[Need]
+    revision: str  # of the policies in force at the replica that answered
 
 
 class User(TypedDict):

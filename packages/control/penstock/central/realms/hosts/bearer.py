@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from penstock.central.access import grants
 from penstock.central.realms.hosts import store, tokens
 from penstock.central.realms.hosts.tokens import Person
 from penstock.central.realms.model import api_scopes
@@ -41,7 +42,17 @@ async def believe(realms: Realms, token: str) -> Actor:
         id, role = str(facts["user_id"]), str(facts["role"])
     else:
         id, role = await _first_time(realms, tenant_id, person)
-    return Actor("user", id, role, tenant_id, api_scopes(person.scope))
+    return Actor(
+        "user",
+        id,
+        role,
+        tenant_id,
+        api_scopes(person.scope),
+        grants.read(facts["grants"]),
+        person.second_factor,
+        now.hour,
+        now.isoweekday(),
+    )
 
 
 async def _first_time(realms: Realms, tenant_id: TenantId, person: Person) -> tuple[str, str]:

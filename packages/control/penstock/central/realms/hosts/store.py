@@ -5,6 +5,7 @@ from datetime import datetime
 
 import asyncpg
 
+from penstock.central.access import grants
 from penstock.central.realms.hosts.model import Guest, HostedRealm, State
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import InvitationId, TenantId, UserId
@@ -15,9 +16,9 @@ COLUMNS = """
     h.revision, h.refused, h.fault, h.failures, h.retry_at
 """
 # All that decides about a token but its signature, in one round trip.
-FACTS = """
+FACTS = f"""
     SELECT h.tenant_id, now() AS now, h.keys_url, r.suspended_at IS NOT NULL AS suspended,
-        u.id AS user_id, u.role, u.disabled_at IS NULL AS enabled
+        u.id AS user_id, u.role, u.disabled_at IS NULL AS enabled, {grants.sql("u.id")} AS grants
     FROM hosted_realms h JOIN realms r ON r.tenant_id = h.tenant_id
     LEFT JOIN hosted_identities i ON i.tenant_id = h.tenant_id AND i.subject = $2
     LEFT JOIN users u ON u.id = i.user_id AND u.tenant_id = h.tenant_id
