@@ -5,12 +5,13 @@
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 import cedarpy
+from cedarpy import pst
 
 from penstock.central.access import questions
 from penstock.central.access.resources import Resource
@@ -37,13 +38,12 @@ class Policies:
     """
 
     def __init__(self, tree: str, schema: str, rules: str = "") -> None:
-        self._tree = cedarpy.PolicySet.from_str(tree)
-        self._all = self._tree.with_added_str(rules) if rules else self._tree
-        self._names = {
-            id: policy.annotations["id"]
-            for id, policy in self._all.to_pst().static_policies.items()
-        }
+        parsed = cedarpy.PolicySet.from_str(tree)
+        self._tree = parsed.to_pst().static_policies
+        self._all = parsed.with_added_str(rules).to_pst().static_policies if rules else self._tree
+        self._names = {id: policy.annotations["id"] for id, policy in self._all.items()}
         self._groups = groups(schema)
+        self._about: dict[tuple[str, bool], cedarpy.PolicySet] = {}
         self._answers: dict[tuple[object, ...], Decision] = {}
         texts = f"{tree}\0{schema}\0{rules}".encode()
         self.revision: Final = hashlib.sha256(texts).hexdigest()[:12]
@@ -69,7 +69,7 @@ class Policies:
         deed = questions.deed(action, self._groups.get(action, ()))
         thing = f"[{questions.thing(resource)}]"
         asked = questions.request(actor, action, resource)
-        policies = self._tree if actor.role == SYSTEM.role else self._all
+        policies = self._applicable(action, is_system=actor.role == SYSTEM.role)
         denied: list[str] = []
         for grants in questions.principals(actor):
             known = _asking(questions.asker(actor, grants), deed).with_added_json_str(thing)
@@ -80,8 +80,29 @@ class Policies:
             denied += self._named(answer.diagnostics.reasons if not failed else _blamed(failed))
         return Decision(False, tuple(dict.fromkeys(denied)))
 
+    def _applicable(self, action: str, *, is_system: bool) -> cedarpy.PolicySet:
+        """Without those that are about other actions, which cost time to find that out again."""
+        found = self._about.get((action, is_system))
+        if found is None:
+            within = {action, *self._groups.get(action, ())}
+            policies = self._tree if is_system else self._all
+            about = {id: p for id, p in policies.items() if _is_about(p.action, within)}
+            nodes = pst.PolicySet(templates={}, static_policies=about, template_links=())
+            found = self._about[action, is_system] = cedarpy.PolicySet.from_pst(nodes)
+        return found
+
     def _named(self, ids: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(self._names.get(id, id) for id in ids))
+
+
+def _is_about(constraint: pst.ActionConstraint, within: Collection[str]) -> bool:
+    match constraint:
+        case pst.ActionEq(entity):
+            return entity.id in within
+        case pst.ActionIn(entities):
+            return any(entity.id in within for entity in entities)
+        case _:
+            return True
 
 
 def _blamed(errors: Iterable[str]) -> set[str]:
