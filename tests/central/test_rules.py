@@ -1,5 +1,8 @@
 """Files of rules: what is refused of them and how, and that they can only take away. Pure."""
 
+# cedarpy's own signatures have bare dicts:
+# pyright: reportUnknownMemberType=false
+
 import itertools
 import os
 import re
@@ -7,14 +10,14 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import cedarpy
 import pytest
 
 from penstock.central.access import in_force, questions
 from penstock.central.access.authorization import Resource, authorize
-from penstock.central.access.engine import Policies
+from penstock.central.access.engine import Policies, groups
 from penstock.central.access.in_force import ACTIONS, IN_FORCE, SCHEMA, TREE
 from penstock.central.access.roles import LEVELS, PLATFORM, Level, Role
 from penstock.central.access.rules import SIZE_MAX, PoliciesInvalid
@@ -119,7 +122,9 @@ def test_what_would_end_cedar_ends_no_process(tmp_path: Path, deep: str) -> None
 
 def check(file: Path) -> "subprocess.CompletedProcess[str]":
     program = [sys.executable, "-m", "penstock_client.main", "central", "--check-policies"]
-    return subprocess.run([*program, file], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        [*program, file], capture_output=True, text=True, timeout=300, check=False
+    )
 
 
 def test_a_file_can_be_checked_before_it_is_used(tmp_path: Path) -> None:
@@ -173,15 +178,15 @@ def test_rules_only_take_away() -> None:
 
 def test_leaving_out_what_is_about_other_actions_changes_no_decision() -> None:
     everything = cedarpy.PolicySet.from_str(TREE)
-    groups = IN_FORCE.policies._groups
+    within = groups(SCHEMA)
     for actor, action in itertools.product(actors(), sorted(ACTIONS)):
         (grants, *_) = questions.principals(actor)
-        parts = (questions.asker(actor, grants), questions.deed(action, groups[action]))
+        parts = (questions.asker(actor, grants), questions.deed(action, within[action]))
         known = f"[{', '.join(parts)}, {questions.thing(PROJECT)}]"
         request = questions.request(actor, action, PROJECT)
         answer = cedarpy.is_authorized(request, everything, known, SCHEMA)
         assert not answer.diagnostics.errors
-        named = answer.diagnostics.id_annotations_by_reason.values()
+        named = cast("dict[str, str]", answer.diagnostics.id_annotations_by_reason).values()
         decided = IN_FORCE.policies.evaluate(actor, action, PROJECT)
         assert (decided.allowed, decided.policies) == (answer.allowed, tuple(sorted(named)))
 
