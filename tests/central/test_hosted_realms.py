@@ -10,7 +10,7 @@ import pytest
 
 from penstock_contracts.realms import Wanted
 
-from . import keycloak_emulator, plane, realm_hosts
+from . import keycloak_emulator, plane, realm_forger, realm_hosts
 from .conftest import catalog
 from .keycloak_emulator import SECRET, Emulator, Fault
 from .plane import Api, Central, Json
@@ -108,6 +108,31 @@ async def test_whoever_was_invited_comes_in_is_linked_and_comes_again(
     assert (await again.get("/v1/me")).json["id"] == me["id"]
     assert await stage.central.value("SELECT count(*) FROM hosted_identities") == 1
     assert await stage.central.value("SELECT count(*) FROM users") == 1
+
+
+async def test_what_is_bound_to_someone_there_counts_and_so_does_their_second_factor(
+    stage: Stage,
+) -> None:
+    await stage.onboarded()
+    ada = await stage.person()
+    await ada.made("/v1/projects", name="main")
+    await stage.invited(EVE, ada)
+    token = await stage.token(EVE)
+    eve = stage.central.caller(token)
+    id = (await eve.get("/v1/me")).json["id"]
+    changed = await ada.send("PATCH", f"/v1/users/{id}", json={"role": "none"})
+    assert changed.status == 200, changed.json
+    assert (await eve.get("/v1/projects")).status == 403
+    await ada.made(
+        "/v1/role-bindings", subject=id, role="viewer", project="main",
+        conditions={"second_factor": True},
+    )  # fmt: skip
+    assert [grant["role"] for grant in (await eve.get("/v1/me")).json["grants"]] == ["viewer"]
+    assert (await eve.get("/v1/projects")).status == 403
+    claims = realm_forger.parts(token)[1]
+    for methods, status in ((["pwd"], 403), ("otp", 200), (["pwd", "otp"], 200), ([["otp"]], 403)):
+        proven = stage.central.caller(stage.emulator.sign("acme", {**claims, "amr": methods}))
+        assert (await proven.get("/v1/projects")).status == status, methods
 
 
 async def test_who_was_not_invited_or_has_no_verified_address_is_told_so(stage: Stage) -> None:

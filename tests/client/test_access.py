@@ -9,6 +9,7 @@ DENIED = {
     "allowed": False,
     "policies": [],
     "needed": [{"role": "member", "scope": "project", "scope_id": "project_1"}],
+    "revision": "0123456789ab",
 }
 BINDING: dict[str, object] = {
     "id": "binding_1", "tenant": "tenant_1", "subject": "user_1", "subject_kind": "user",
@@ -25,6 +26,7 @@ def test_a_denial_is_told_with_the_role_that_is_needed_and_exits_with_1(
     assert ran.code == 1
     assert "denied: allocation.create on project_1 by user_1" in ran.out
     assert "member at project project_1" in ran.out
+    assert "revision 0123456789ab" in ran.out
     asked = {"action": "allocation.create", "resource": "project_1", "actor": "user_1"}
     assert here.calls[0].query == asked
 

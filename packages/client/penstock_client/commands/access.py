@@ -53,4 +53,5 @@ def _lines(found: Explanation) -> list[str]:
     if found["needed"]:
         lines.append("any of these roles would permit it:")
         lines += [f"  {n['role']} at {n['scope']} {n['scope_id']}" for n in found["needed"]]
+    lines.append(f"decided by revision {found['revision']} of the policies")
     return lines

@@ -88,3 +88,4 @@ class Explanation(TypedDict):
     allowed: bool
     policies: list[str]
     needed: list[Need]
+    revision: str  # of the policies in force at the replica that answered

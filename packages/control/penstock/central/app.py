@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from penstock.central import doors, standing
 from penstock.central.access import api as key_api
 from penstock.central.access import callers, keys
+from penstock.central.access.in_force import IN_FORCE
 from penstock.central.allocations import api as allocations
 from penstock.central.audit import api as audit
 from penstock.central.audit.exporter import Exporter
@@ -96,6 +97,8 @@ def create() -> FastAPI:
 
 async def serve(settings: CentralSettings) -> None:
     """Run until cancelled."""
+    hangups = process.hangups()
+    await IN_FORCE.begin(settings.policies)
     await migrations.migrate(settings.database_url, "central")
     database = await db.connect(settings.database_url, "central")
     if settings.bootstrap_token_file is not None:
@@ -140,6 +143,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
         group.create_task(denials.run())
+        group.create_task(IN_FORCE.keep(hangups))
         group.create_task(exporter.keep(wakeups, settings.database_url))
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
         group.create_task(nudges.run(database, wakeups, queue.decide))

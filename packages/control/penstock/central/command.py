@@ -1,12 +1,36 @@
 """`penstock central`: run the central plane."""
 
+import sys
+from pathlib import Path
+
 from penstock.central import app
+from penstock.central.access import in_force
+from penstock.central.access.rules import PoliciesInvalid
 from penstock.central.settings import PREFIX, CentralSettings
 from penstock.kernel import log, process, settings
 
 
-def central() -> None:
-    """Run the central plane. It is set up by PENSTOCK_CENTRAL_… in the environment."""
+def central(*, check_policies: Path | None = None) -> None:
+    """Run the central plane. It is set up by PENSTOCK_CENTRAL_… in the environment.
+
+    Parameters
+    ----------
+    check_policies
+        A file for PENSTOCK_CENTRAL_POLICIES: say whether it is good, and run nothing. Exits with 1
+        if it is not.
+    """
+    if check_policies is not None:
+        sys.exit(_check(check_policies))
     chosen = settings.load_or_exit(CentralSettings, PREFIX)
     log.configure("central", chosen.log_level)
     process.run(lambda: app.serve(chosen))
+
+
+def _check(file: Path) -> int:
+    try:
+        _, policies = in_force.load(file)
+    except PoliciesInvalid as error:
+        print(f"penstock: {error}", file=sys.stderr)
+        return 1
+    print(f"{file} is good; with it, the policies are revision {policies.revision}")
+    return 0

@@ -37,6 +37,9 @@ class CentralSettings(Settings):
     join_advertise: str = ""  # what sites dial, if it is not what we listen on
     link_advertise: str = ""
     bootstrap_token_file: Path | None = None
+    policies: Path | None = (
+        None  # a file of rules: what is forbidden besides; SIGHUP reads it again
+    )
     certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
     site_grace_s: float = Field(default=60.0, ge=0.1, le=86_400)  # then a missing site is away
     # Each replica's own: a limit of all together is divided by their number.

@@ -3,14 +3,14 @@
 from fastapi import APIRouter, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from penstock.central.access.authorization import Resource, authorize
+from penstock.central.access.authorization import IN_FORCE, Resource, authorize
 from penstock.central.placement import fleet_rows
 from penstock.kernel import invariants
 from penstock.kernel.invariants import Invariant
 from penstock.kernel.paging import Page
 from penstock.kernel.web import Caller, Tx, TxRoute, View
 
-CHECKS = (fleet_rows.impossible,)  # besides the views
+CHECKS = (fleet_rows.impossible, IN_FORCE.current)  # besides the views
 
 router = APIRouter(tags=["platform"], route_class=TxRoute)
 

@@ -11,6 +11,7 @@ from typing import cast
 import uvloop
 
 from penstock.kernel import log
+from penstock.kernel.settings import SettingsInvalid
 
 logger = log.get(__name__)
 
@@ -24,8 +25,15 @@ def tell_ready(**facts: object) -> None:
             pipe.write(json.dumps(facts) + "\n")
 
 
+def hangups() -> asyncio.Event:
+    """Set at each SIGHUP, which from now on does not end the process."""
+    told = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, told.set)
+    return told
+
+
 def run(serve: Callable[[], Awaitable[None]]) -> None:
-    """Run until SIGTERM or SIGINT (exit 0) or until something breaks (exit 1)."""
+    """Run until SIGTERM or SIGINT (exit 0) or until something breaks (exit 1; 2 if a setting)."""
     sys.exit(uvloop.run(_until_told(serve)))
 
 
@@ -50,6 +58,9 @@ def _report(serving: "asyncio.Future[None]") -> int:
     if error is None:
         return 0
     error = _innermost(error)
+    if isinstance(error, SettingsInvalid):  # its message is all that there is to know
+        print(f"penstock: {error}", file=sys.stderr)
+        return 2
     logger.error("stopped", error=str(error), exc_info=error)
     print(f"penstock: {error}", file=sys.stderr)
     return 1

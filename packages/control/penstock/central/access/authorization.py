@@ -1,19 +1,19 @@
 """The first wall: one question, asked of the policies on every operation."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from penstock.central.access import resources
-from penstock.central.access.engine import Policies, PoliciesInvalid, groups
+from penstock.central.access.engine import Decision
+from penstock.central.access.in_force import ACTIONS, IN_FORCE
 from penstock.central.access.resources import Resource
 from penstock.central.access.roles import Level, held
 from penstock.kernel.actor import NO_ROLE, Actor
 from penstock.kernel.errors import Forbidden, NotFound
 
 __all__ = [
-    "POLICIES",
-    "PoliciesInvalid",
+    "ACTIONS",
+    "IN_FORCE",
     "Reach",
     "Resource",
     "authorize",
@@ -23,23 +23,16 @@ __all__ = [
     "reach",
 ]
 
-FOLDER: Final = Path(__file__).parent
+SCOPES: Final = "a-token-does-no-more-than-its-scopes-say"  # which a refusal says at more length
 
-
-SCHEMA: Final = (FOLDER / "policies.cedarschema").read_text()
-ACTIONS: Final = frozenset(name for name, within in groups(SCHEMA).items() if within)
-
-
-def load() -> Policies:
-    """The policies of the tree; refuses to start with broken ones."""
-    return Policies((FOLDER / "policies.cedar").read_text(), SCHEMA)
-
-
-POLICIES: Final = load()
+# Of these, `penstock access explain` takes the id.
+EXPLAINED: Final = frozenset(
+    {"tenant", "organization", "project", "allocation", "site", "node", "slot"}
+)
 
 
 def permits(actor: Actor, action: str, resource: Resource) -> bool:
-    return POLICIES.permit(actor, action, resource)
+    return IN_FORCE.policies.permit(actor, action, resource)
 
 
 def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") -> None:
@@ -47,12 +40,14 @@ def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") 
 
     `seen` is what others who see it may do, besides `noun.view`.
     """
-    if POLICIES.permit(actor, action, resource):
+    policies = IN_FORCE.policies
+    decision = policies.decide(actor, action, resource)
+    if decision.allowed:
         return
     views = [f"{resource.noun}.view", *([seen] if seen else [])]
-    if resource.id is not None and not any(POLICIES.permit(actor, v, resource) for v in views):
+    if resource.id is not None and not any(policies.permit(actor, v, resource) for v in views):
         raise NotFound(resource.noun, resource.id)
-    if resource.status and POLICIES.permit(actor, action, replace(resource, status="")):
+    if resource.status and policies.permit(actor, action, replace(resource, status="")):
         raise Forbidden(
             f"tenant {resource.tenant_id} is {resource.status}; {action} must wait until it is "
             "active",
@@ -61,7 +56,7 @@ def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") 
             if resource.status == "suspended"
             else None,
         )
-    raise _refusal(actor, action)
+    raise _refusal(actor, action, decision, resource.id if resource.noun in EXPLAINED else None)
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,9 @@ def authorize_list(actor: Actor, noun: str) -> Reach:
     """What a list of such things may show; forbidden to those who see none anywhere."""
     found = reach(actor, noun)
     if not found:
-        raise _refusal(actor, f"{noun}.view")
+        whole = Resource(noun, None, actor.tenant_id)
+        decision = IN_FORCE.policies.decide(actor, f"{noun}.view", whole)
+        raise _refusal(actor, f"{noun}.view", decision)
     return found
 
 
@@ -109,7 +106,13 @@ def authorize_fleet(actor: Actor, noun: str, id: str) -> None:
         raise NotFound(noun, id)
 
 
-def _refusal(actor: Actor, action: str) -> Forbidden:
+def _refusal(actor: Actor, action: str, decision: Decision, id: str | None = None) -> Forbidden:
+    """In the words of the policies that forbid it, or of the roles that do not permit it."""
+    explain = f"`penstock access explain {action}{f' {id}' if id else ''}`"
+    forbidding = [repr(name) for name in decision.policies if name != SCOPES]
+    if forbidding:
+        which = "policy {} forbids" if len(forbidding) == 1 else "policies {} forbid"
+        return Forbidden(f"{which.format(', '.join(forbidding))} {action}", suggestion=explain)
     roles = sorted({f"{g.role} at {g.level} {g.place}" for g in actor.grants})
     if actor.role != NO_ROLE or not roles:
         roles.insert(0, repr(actor.role))
@@ -118,6 +121,4 @@ def _refusal(actor: Actor, action: str) -> Forbidden:
         scopes = " ".join(sorted(actor.scopes)) or "none"
         return Forbidden(f"{your} and the token's scopes ({scopes}) do not permit {action}")
     verb = "does" if len(roles) == 1 else "do"
-    return Forbidden(
-        f"{your} {verb} not permit {action}", suggestion=f"`penstock access explain {action}`"
-    )
+    return Forbidden(f"{your} {verb} not permit {action}", suggestion=explain)

@@ -1,13 +1,14 @@
 """From who asks for what to a question that Cedar can answer. Pure."""
 
-import json
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+import orjson
+
 from penstock.central.access.resources import Resource
 from penstock.central.access.roles import Role, held
-from penstock.kernel.actor import Actor, Conditions, Grant
+from penstock.kernel.actor import SYSTEM, Actor, Conditions, Grant
 from penstock_contracts.ids import TenantId
 
 REMEMBERED_MAX: Final = 4096
@@ -27,20 +28,34 @@ def principals(actor: Actor) -> Iterator[frozenset[Grant]]:
 
 def asker(actor: Actor, grants: frozenset[Grant]) -> str:
     """Who asks, as an entity."""
-    who = (actor.id, actor.tenant_id, actor.scopes, actor.second_factor, actor.role == "system")
-    return _actor(*who, grants)
+    who = (actor.id, kind(actor), actor.tenant_id, actor.scopes, actor.second_factor)
+    return _actor(*who, actor.role == SYSTEM.role, grants)
 
 
-def surroundings(resource: Resource) -> str:
-    """The thing, and the places it is in: entities."""
-    return f"{_thing(resource)},{_places(resource.path)}"
+def kind(actor: Actor) -> str:
+    """How it calls: a `user` who signed in, a `key`, a `client`, or the `system` itself."""
+    if actor.role == SYSTEM.role:
+        return SYSTEM.kind  # for whomever it works
+    return "key" if actor.kind == "service_account" else actor.kind  # which is how those call
 
 
-def deed(action: str, groups: Iterable[str]) -> str:
+def thing(resource: Resource) -> str:
+    """What is acted on, as an entity in each of its places. Those are no entities themselves:
+    most of what a question costs is reading it."""
+    attributes: dict[str, object] = {"noun": resource.noun, "status": resource.status}
+    if resource.family is not None:
+        attributes["family"] = resource.family
+    if resource.residency is not None:
+        attributes["residency"] = sorted(resource.residency)
+    if resource.role is not None:
+        attributes["role"] = resource.role
+    return _entity("Thing", resource.noun, attributes, "Place", resource.path)
+
+
+@lru_cache(maxsize=REMEMBERED_MAX)
+def deed(action: str, groups: tuple[str, ...]) -> str:
     """The action, as an entity: the policies ask which groups it belongs to."""
-    kind = f"{NAMESPACE}::Action"
-    parents = [{"type": kind, "id": group} for group in groups]
-    return json.dumps({"uid": {"type": kind, "id": action}, "attrs": {}, "parents": parents})
+    return _entity("Action", action, {}, "Action", groups)
 
 
 def request(actor: Actor, action: str, resource: Resource) -> dict[str, object]:
@@ -56,14 +71,16 @@ def request(actor: Actor, action: str, resource: Resource) -> dict[str, object]:
 @lru_cache(maxsize=REMEMBERED_MAX)
 def _actor(
     id: str,
+    kind: str,
     tenant_id: TenantId | None,
     scopes: frozenset[str] | None,
     second_factor: bool,
     system: bool,
     grants: frozenset[Grant],
 ) -> str:
-    where = {role: sorted({g.place for g in grants if g.role == role}) for role in Role}
+    where = {role.value: sorted({g.place for g in grants if g.role == role}) for role in Role}
     attributes: dict[str, object] = {
+        "kind": kind,
         **{role: _references(places) for role, places in where.items()},
         "roles": [role for role, places in where.items() if places],
         "home": _references([] if tenant_id is None else [tenant_id]),
@@ -73,7 +90,7 @@ def _actor(
     }
     for grant in grants:
         attributes.update(conditions(grant.conditions))
-    return _entity("Actor", id, attributes, [])
+    return _entity("Actor", id, attributes, "Place", ())
 
 
 def conditions(given: Conditions) -> dict[str, object]:
@@ -92,33 +109,16 @@ def conditions(given: Conditions) -> dict[str, object]:
     return found
 
 
-def _thing(resource: Resource) -> str:
-    attributes: dict[str, object] = {"noun": resource.noun, "status": resource.status}
-    if resource.family is not None:
-        attributes["family"] = resource.family
-    if resource.residency is not None:
-        attributes["residency"] = sorted(resource.residency)
-    if resource.role is not None:
-        attributes["role"] = resource.role
-    return _entity("Thing", resource.noun, attributes, [resource.path[0]])
-
-
-@lru_cache(maxsize=REMEMBERED_MAX)
-def _places(path: tuple[str, ...]) -> str:
-    """Each in the next; the last is in none."""
-    if len(path) == 1:
-        return _entity("Place", path[0], {}, [])
-    return f"{_entity('Place', path[0], {}, [path[1]])},{_places(path[1:])}"
-
-
-def _entity(kind: str, id: str, attributes: dict[str, object], parents: Iterable[str]) -> str:
-    return json.dumps(
+def _entity(
+    type: str, id: str, attributes: dict[str, object], parent: str, parents: Iterable[str]
+) -> str:
+    return orjson.dumps(
         {
-            "uid": {"type": f"{NAMESPACE}::{kind}", "id": id},
+            "uid": {"type": f"{NAMESPACE}::{type}", "id": id},
             "attrs": attributes,
-            "parents": [{"type": f"{NAMESPACE}::Place", "id": parent} for parent in parents],
+            "parents": [{"type": f"{NAMESPACE}::{parent}", "id": one} for one in parents],
         }
-    )
+    ).decode()
 
 
 def _references(places: list[str]) -> list[object]:

@@ -20,7 +20,7 @@ class NeedView(View):
 
 class ExplanationView(View):
     """`policies` are those that decided; none: nothing permits it. `needed`: any one of these
-    roles, bound there, would."""
+    roles, bound there, would. `revision`: of the policies in force at the replica that answered."""
 
     actor: str
     action: str
@@ -28,6 +28,7 @@ class ExplanationView(View):
     allowed: bool
     policies: list[str]
     needed: list[NeedView]
+    revision: str
 
     @classmethod
     def of(cls, found: Explanation) -> "ExplanationView":
@@ -41,6 +42,7 @@ class ExplanationView(View):
                 NeedView(role=need.role, scope=need.scope, scope_id=need.scope_id)
                 for need in found.needed
             ],
+            revision=found.revision,
         )
 
 

@@ -14,7 +14,8 @@ class Need:
 
 @dataclass(frozen=True)
 class Explanation:
-    """`policies` are those that decided; none means that no policy permits it."""
+    """`policies` are those that decided; none means that no policy permits it. `revision` is that
+    of all that are in force in the process that answered."""
 
     actor: str
     action: str
@@ -22,3 +23,4 @@ class Explanation:
     allowed: bool
     policies: tuple[str, ...]
     needed: tuple[Need, ...]
+    revision: str

@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from penstock.central.access import authorization
-from penstock.central.access.authorization import POLICIES, Resource, authorize
+from penstock.central.access.authorization import IN_FORCE, Resource, authorize
+from penstock.central.access.engine import Policies
 from penstock.central.access.roles import LEVELS, WITHIN_A_TENANT, Level
 from penstock.central.explanations import store
 from penstock.central.explanations.model import Explanation, Need
@@ -26,14 +27,16 @@ async def explain(
     authorize(asker, "access.view", Resource("access", None, asker.tenant_id))
     someone = asker if actor in (None, asker.id) else await _someone(tx, asker, str(actor))
     about = await target(tx, asker, action, resource, someone)
-    decision = POLICIES.decide(someone, action, about)
+    policies = IN_FORCE.policies
+    decision = policies.decide(someone, action, about)
     return Explanation(
         someone.id,
         action,
         about.id or about.path[0],
         decision.allowed,
         decision.policies,
-        () if decision.allowed else tuple(_needed(someone, action, about)),
+        () if decision.allowed else tuple(_needed(policies, someone, action, about)),
+        policies.revision,
     )
 
 
@@ -48,7 +51,7 @@ async def _someone(tx: Tx, asker: Actor, id: str) -> Actor:
     return found
 
 
-def _needed(actor: Actor, action: str, about: Resource) -> list[Need]:
+def _needed(policies: Policies, actor: Actor, action: str, about: Resource) -> list[Need]:
     """Each role that would do, if it were the only one, where the actor can have it."""
     bare = replace(actor, role=NO_ROLE, scopes=None, grants=frozenset())
     needs: list[Need] = []
@@ -56,7 +59,7 @@ def _needed(actor: Actor, action: str, about: Resource) -> list[Need]:
         for level, place in about.levels.items():
             if level in levels and _can_have(actor, level, about):
                 granted = replace(bare, grants=frozenset({Grant(role, level, place)}))
-                if POLICIES.permit(granted, action, about):
+                if policies.permit(granted, action, about):
                     needs.append(Need(role, level, place))
     return needs
 

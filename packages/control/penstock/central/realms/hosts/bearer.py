@@ -44,8 +44,9 @@ async def believe(realms: Realms, token: str) -> Actor:
         tenant_id,
         api_scopes(person.scope),
         grants.read(facts["grants"]),
-        hour=now.hour,
-        weekday=now.isoweekday(),
+        person.second_factor,
+        now.hour,
+        now.isoweekday(),
     )
 
 

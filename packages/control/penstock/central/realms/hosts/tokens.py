@@ -17,6 +17,7 @@ from penstock.central.realms.tokens import ACCESS, SKEW_S, NotBelieved
 KINDS: Final = {"ES256": "EC", "RS256": "RSA", "PS256": "RSA"}  # never symmetric, never none
 LIFE_S_MAX: Final = 3_600
 KEY_BITS_MIN: Final = 2_048
+SECOND_FACTORS: Final = frozenset({"mfa", "otp"})  # in `amr`, if the issuer says it (RFC 8176)
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Person:
     email: str | None  # only if the issuer says that it is verified
     name: str
     scope: str
+    second_factor: bool
 
 
 def read(token: str) -> Said:
@@ -68,7 +70,7 @@ def verify(
         raise NotBelieved
     if claims.get("typ", "Bearer") != "Bearer" or claims.get("iss") != said.issuer:
         raise NotBelieved
-    if audience not in _audiences(claims.get("aud")):
+    if audience not in _several(claims.get("aud")):
         raise NotBelieved
     _refuse_untimely(claims, int(now.timestamp()))
     return _person(claims)
@@ -82,7 +84,7 @@ def _refuse_untimely(claims: Mapping[str, object], at: int) -> None:
         raise NotBelieved
 
 
-def _audiences(value: object) -> list[object]:
+def _several(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
@@ -95,6 +97,7 @@ def _person(claims: Mapping[str, object]) -> Person:
         email=email if isinstance(email, str) and known else None,
         name=str(named or "")[:100],
         scope=tokens.text(claims.get("scope", "")),
+        second_factor=not SECOND_FACTORS.isdisjoint(map(str, _several(claims.get("amr", [])))),
     )
 
 
