@@ -26,7 +26,8 @@ from .program import Program
 
 PROFILE: Final = Profile("h100-8", "h100", 8)
 MEMORY: Final = Path("/dev/shm")
-SETTINGS: Final = {"fsync": "off", "shared_buffers": "32MB"}
+# Killed, Postgres loses what it was not asked to write down: nothing else writes it meanwhile.
+SETTINGS: Final = {"fsync": "off", "shared_buffers": "32MB", "wal_writer_delay": "10s"}
 
 Fault = Mapping[str, object]
 

@@ -4,6 +4,7 @@ import os
 import select
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ class Program:
         self._log = log
         self._points = points
         self._process: subprocess.Popen[bytes] | None = None
+        self._read = 0  # of its log, when it was frozen
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -58,6 +60,21 @@ class Program:
 
     def thaw(self) -> None:
         self.process.send_signal(signal.SIGCONT)
+
+    def until_frozen(self) -> None:
+        """Return when a failpoint has stopped it; the kernel tells."""
+        stopped = os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        assert stopped is not None
+        assert stopped.si_code == os.CLD_STOPPED, self.last_words()
+        self._read = self._log.stat().st_size
+
+    def until_written(self, words: str) -> None:
+        """Return when it has written the words since it was frozen."""
+        deadline = time.monotonic() + START_S_MAX
+        while words not in self._log.read_bytes()[self._read :].decode(errors="replace"):
+            assert self.running, self.last_words()
+            assert time.monotonic() < deadline, f"{self.child.name} never wrote {words!r}"
+            time.sleep(0.02)  # a file does not tell
 
     def restart(self) -> None:
         self.kill()

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from . import checks
+from . import checks, places
 from .platform import Platform
 
 UNDER_WAY = "SELECT 1 FROM tasks WHERE allocation_id = %s AND id LIKE %s AND result IS NULL"
+SITE_TRIES_AGAIN = "database away"
+ENGINE_TRIES_AGAIN = "Retrying in"
 
 
 @pytest.fixture
@@ -35,3 +37,39 @@ def test_a_lease_survives_the_death_of_postgres_while(slow: Platform, moment: st
     assert slow.central.running
     assert slow.site.running
     checks.assert_released(slow, id)
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "site.lease.received",
+        "site.lease.started",
+        *places.steps("realize"),
+        *places.steps("release"),
+    ],
+)
+def test_a_lease_survives_a_database_that_is_gone_for_a_while_at(
+    platform: Platform, point: str
+) -> None:
+    """A step, or the engine that writes down its outcome, waits for the database."""
+    words = SITE_TRIES_AGAIN if point.endswith(("before", "started")) else ENGINE_TRIES_AGAIN
+    releasing = point.startswith("site.release.")
+    if releasing:
+        id = platform.lease()
+        platform.until_active(id)
+        platform.arm(point, "stop")
+        platform.release(id)
+    else:
+        platform.arm(point, "stop")
+        id = platform.lease()
+    platform.site.until_frozen()
+    platform.postgres.kill()
+    platform.site.thaw()
+    platform.site.until_written(words)
+    platform.postgres.start()
+    if not releasing:
+        platform.until_active(id)
+        platform.release(id)
+    platform.until_freed(id)
+    assert platform.site.running
+    checks.assert_released(platform, id)

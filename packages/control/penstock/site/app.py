@@ -4,14 +4,13 @@ import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
-from typing import Final
 
-from dbos import DBOS, DBOSConfig
+from dbos import DBOS
 
 from penstock.kernel import db, log, migrations, ops, process
 from penstock.kernel.db import Database
 from penstock.kernel.wakeups import Wakeups
-from penstock.site import executors, uplink
+from penstock.site import engine, executors, uplink
 from penstock.site.downlink import NodeLinks
 from penstock.site.executors import Executor
 from penstock.site.leases import workflows
@@ -23,8 +22,6 @@ from penstock_contracts import membership
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import Member
 
-# Workflows of another version are not resumed: change it when their steps change.
-WORKFLOW_VERSION: Final = "leases-1"
 logger = log.get(__name__)
 
 
@@ -41,7 +38,7 @@ async def serve(settings: SiteSettings) -> None:
     tasks = Tasks(
         database, wakeups, member.key, deadline=timedelta(seconds=settings.task_deadline_s)
     )
-    DBOS(config=_engine(settings))
+    engine.prepare(settings)
     leases = LeaseWorkflows(tasks)
     url = settings.database_url
     me = Executor(settings.executor, timedelta(seconds=settings.executor_silence_s))
@@ -55,7 +52,7 @@ async def serve(settings: SiteSettings) -> None:
         await database.run(lambda tx: presence.forget_connections(tx, settings.executor))
         await database.run(lambda tx: uplink.describe(tx, settings.join_address))
         DBOS.launch()
-        stack.callback(_stop_engine)
+        stack.callback(engine.stop)
         await stack.enter_async_context(links.listen())
         group.create_task(member.keep_fresh())
         group.create_task(uplink.keep(database, wakeups, url, me.id, member))
@@ -78,24 +75,6 @@ async def _join(settings: SiteSettings) -> Member:
         )
     token = JoinToken.decode(settings.token_file.read_text())
     return await membership.join(folder, token, settings.name, with_ca=True)
-
-
-def _engine(settings: SiteSettings) -> DBOSConfig:
-    return {
-        "name": "penstock-site",
-        "system_database_url": settings.database_url,
-        "application_version": WORKFLOW_VERSION,
-        "executor_id": settings.executor,
-        "log_level": "WARNING",
-        "sys_db_pool_size": 10,
-        "sys_db_idle_transaction_timeout_sec": db.IDLE_IN_TRANSACTION_S_MAX,
-        # Its bookkeeping may be lost in a crash: a step is then run again, as it tolerates.
-        "db_engine_kwargs": {"connect_args": {"options": "-c synchronous_commit=off"}},
-    }
-
-
-def _stop_engine() -> None:
-    DBOS.destroy(workflow_completion_timeout_sec=0)
 
 
 async def _answers(database: Database) -> None:
