@@ -1,6 +1,6 @@
 """Whether prepaid tenants can pay for what a batch wants, without asking the database again."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -33,8 +33,7 @@ class Gate:
         self._balances = {balance.tenant_id: balance for balance in balances}
 
     @classmethod
-    async def load(cls, tx: Tx, rates: Iterable[Rate]) -> "Gate":
-        tenants = {rate.tenant_id for rate in rates}
+    async def load(cls, tx: Tx, tenants: Collection[TenantId]) -> "Gate":
         return cls(await store.find(tx, sorted(tenants)) if tenants else [])
 
     def refuse(self, rate: Rate) -> Problem | None:

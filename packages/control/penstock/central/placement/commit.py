@@ -24,7 +24,7 @@ from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.gates import Gates
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
-from penstock.central.placement.wants import Want
+from penstock.central.placement.wants import Judge, Want
 from penstock.central.placement.writing import Placement, Writer
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
@@ -90,33 +90,30 @@ class Committer:
     async def _decide(
         self, tx: Tx, asks: list[Ask], current: Fleet, outcomes: dict[str, Decided]
     ) -> None:
-        wanted: list[Want] = []
-        for id, want in (await wants.resolve(tx, asks)).items():
-            if isinstance(want, Problem):
-                outcomes[id] = want
-            else:
-                wanted.append(want)
+        judge = await wants.judge_of(tx, asks)
         waited = await line.load(tx)
-        gates = await Gates.load(tx, [*wanted, *waited])
+        gates = await Gates.load(tx, [*judge.projects, *(want.project for want in waited)])
         async with Writer(tx, self._bindings) as writer:
-            if waited or any(want.ask.queue for want in wanted):
+            if waited or any(ask.queue for ask in asks):
+                wanted = _wanted(asks, judge, outcomes)
                 await self._by_turn(tx, current, gates, wanted, waited, outcomes, writer)
             else:
-                await self._as_they_came(tx, current, gates, wanted, outcomes, writer)
+                await self._as_they_came(tx, current, gates, asks, judge, outcomes, writer)
 
     async def _as_they_came(
         self,
         tx: Tx,
         current: Fleet,
         gates: Gates,
-        wanted: list[Want],
+        asks: list[Ask],
+        judge: Judge,
         outcomes: dict[str, Decided],
         writer: Writer,
     ) -> None:
         """Plan a few, and plan the next while the database writes these."""
-        for some, more in _few(wanted):
+        for some, more in _few(asks):
             placed: list[Placement] = []
-            for want in some:
+            for want in _wanted(some, judge, outcomes):
                 outcome = self._plan(tx, want, current, gates)
                 if isinstance(outcome, Placement):
                     placed.append(outcome)
@@ -163,6 +160,18 @@ class Committer:
         gates.take(want)
         revision = self._snapshot.take(plan.node_ids)
         return Placement(want, leases.placed(tx, want, plan), plan, revision, receipt)
+
+
+def _wanted(asks: Iterable[Ask], judge: Judge, outcomes: dict[str, Decided]) -> list[Want]:
+    """What may be wanted; the rest is refused."""
+    wanted: list[Want] = []
+    for ask in asks:
+        judged = judge.judge(ask)
+        if isinstance(judged, Problem):
+            outcomes[ask.id] = judged
+        else:
+            wanted.append(judged)
+    return wanted
 
 
 def _receipt(want: Want, plan: Plan, current: Fleet) -> dict[str, object]:

@@ -1,9 +1,10 @@
 """Whether a tenant may hold more: its quotas at every level, then its balance."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 
 from penstock.central.balances.gate import Gate
 from penstock.central.placement.wants import Want
+from penstock.central.projects.model import Project
 from penstock.central.quotas.ledger import Ledger
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Problem
@@ -21,10 +22,11 @@ class Gates:
         return self._ledger.never(want.demand)
 
     @classmethod
-    async def load(cls, tx: Tx, wanted: Sequence[Want]) -> "Gates":
-        kinds = {id(want.demand): want for want in wanted}.values()  # many want the same
-        ledger = await Ledger.load(tx, [want.demand for want in kinds])
-        return cls(ledger, await Gate.load(tx, [want.rate for want in kinds]))
+    async def load(cls, tx: Tx, projects: Collection[Project]) -> "Gates":
+        """For what is wanted in these projects."""
+        scopes = {id for p in projects for id in (p.id, p.organization_id, p.tenant_id)}
+        ledger = await Ledger.load(tx, scopes)
+        return cls(ledger, await Gate.load(tx, {p.tenant_id for p in projects}))
 
     def refuse(self, want: Want) -> Problem | None:
         return self._ledger.refuse(want.demand) or self._gate.refuse(want.rate)

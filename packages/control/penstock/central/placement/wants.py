@@ -66,33 +66,45 @@ class Known:
     leases: dict[str, Allocation]
 
 
-async def resolve(tx: Tx, asks: Sequence[Ask]) -> dict[str, Want | Problem]:
-    """By ask id: what each wants, or why it cannot want that."""
-    known = await _look_up(tx, asks)
-    alike: dict[object, Want | Problem] = {}  # who asks for the same is judged once
-    wants: dict[str, Want | Problem] = {}
-    for ask in asks:
+class Judge:
+    """Says what an ask wants, or why it cannot want that. Who asks for the same is judged once."""
+
+    def __init__(self, tx: Tx, known: Known) -> None:
+        self._tx = tx
+        self._known = known
+        self._alike: dict[object, Want | Problem] = {}
+
+    @property
+    def projects(self) -> list[Project]:
+        return self._known.projects
+
+    def judge(self, ask: Ask) -> Want | Problem:
         asked = (
             ask.actor, ask.project, ask.sku, ask.gpus, ask.site, ask.terms, ask.priority,
             ask.ends_at,
         )  # fmt: skip
-        if asked not in alike:
-            alike[asked] = _judge(tx, ask, known)
-        judged = alike[asked]
-        wants[ask.id] = judged if isinstance(judged, Problem) else judged.of(ask)
-    return wants
+        judged = self._alike.get(asked)
+        if judged is None:
+            judged = self._alike[asked] = self._first(ask)
+        return judged if isinstance(judged, Problem) else judged.of(ask)
+
+    def _first(self, ask: Ask) -> Want | Problem:
+        try:
+            _check_end(self._tx, ask)
+            return _want(ask, self._known)
+        except Problem as refusal:
+            return refusal
 
 
-def _judge(tx: Tx, ask: Ask, known: Known) -> Want | Problem:
-    try:
-        _check_end(tx, ask)
-        return _want(ask, known)
-    except Problem as refusal:
-        return refusal
+async def judge_of(tx: Tx, asks: Sequence[Ask]) -> Judge:
+    """Who knows all that these may speak of."""
+    return Judge(tx, await _look_up(tx, asks))
 
 
 async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
-    found = await projects.find(tx, list({ask.project for ask in asks}))
+    found = await projects.find(
+        tx, list({ask.project for ask in asks}), {ask.actor.tenant_id for ask in asks}
+    )
     owners = [project.tenant_id for project in found]
     apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
     leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []

@@ -1,5 +1,7 @@
 """What may be done to a project. The caller owns the transaction."""
 
+from collections.abc import Collection
+
 from penstock.central.access.authorization import (
     Resource,
     authorize,
@@ -48,23 +50,27 @@ async def create(
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Project:
-    return pick(await find(tx, [reference]), actor, reference)
+    return pick(await find(tx, [reference], {actor.tenant_id}), actor, reference)
 
 
 async def meant(tx: Tx, actor: Actor, reference: str) -> Project:
     """The one that the actor means. Whether it may know of it is for the caller to ask."""
-    return _mine(await find(tx, [reference]), actor, reference)
+    return _mine(await find(tx, [reference], {actor.tenant_id}), actor, reference)
 
 
-async def find(tx: Tx, references: list[str]) -> list[Project]:
-    """By id or by name, whoever's they are: `pick` says which one an actor means."""
-    return await store.find(tx, references)
+async def find(
+    tx: Tx, references: list[str], tenants: Collection[TenantId | None]
+) -> list[Project]:
+    """By id, whoever's they are, or by a name in these tenants (None: in all). `pick` says
+    which one an actor means."""
+    within = None if None in tenants else [tenant for tenant in tenants if tenant is not None]
+    return await store.find(tx, references, within)
 
 
 async def named(tx: Tx, tenant_id: TenantId, name: str) -> Project | None:
     """For the system, which sees all."""
-    found = [p for p in await find(tx, [name]) if (p.tenant_id, p.name) == (tenant_id, name)]
-    return found[0] if found else None
+    found = await find(tx, [name], [tenant_id])
+    return next((p for p in found if (p.tenant_id, p.name) == (tenant_id, name)), None)
 
 
 def resource(project: Project) -> Resource:

@@ -37,10 +37,15 @@ async def add(tx: Tx, project: Project) -> None:
         raise Conflict(f"there is a project named {project.name!r} already", code="name_taken")
 
 
-async def find(tx: Tx, references: list[str]) -> list[Project]:
-    """By id or by name, whichever each reference is."""
+async def find(tx: Tx, references: list[str], tenants: list[TenantId] | None) -> list[Project]:
+    """By id or by name, whichever each reference is; by name only in these tenants, if any."""
     rows = await tx.fetch(
-        f"SELECT {COLUMNS} FROM projects WHERE id = ANY($1) OR name = ANY($1)", references
+        f"""
+        SELECT {COLUMNS} FROM projects
+        WHERE id = ANY($1) OR name = ANY($1) AND ($2::text[] IS NULL OR tenant_id = ANY($2))
+        """,
+        references,
+        tenants,
     )
     return [_project(row) for row in rows]
 

@@ -1,6 +1,6 @@
 """What a batch of leases may still take, at every level, without asking the database again."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -65,8 +65,7 @@ class Ledger:
         self._shares: dict[int, Share] = {}  # by the demand's identity: many want the same
 
     @classmethod
-    async def load(cls, tx: Tx, demands: Iterable[Demand]) -> "Ledger":
-        scopes = {scope for demand in demands for scope in demand.scopes}
+    async def load(cls, tx: Tx, scopes: Collection[str]) -> "Ledger":
         return cls(await store.limited(tx, sorted(scopes), LEASED) if scopes else [])
 
     def refuse(self, demand: Demand) -> Problem | None:
