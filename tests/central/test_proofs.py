@@ -192,4 +192,10 @@ async def test_the_database_itself_frees_nothing_without_a_proof(
     order = await released(site, tenant)
     with pytest.raises(asyncpg.ForeignKeyViolationError):
         await central.execute("UPDATE claims SET freed_at = now()")
+    with pytest.raises(asyncpg.ForeignKeyViolationError):
+        await central.execute(
+            "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at,"
+            " freed_at) SELECT slot_id, fence + 1, allocation_id, tenant_id, node_id, now(), now()"
+            " FROM claims"
+        )
     assert (await slot(central, order))["state"] == "cleaning"
