@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from penstock.central import fleet
 from penstock.central.quotas import refusals, rules, words
 from penstock.central.quotas import service as quotas
 from penstock.central.quotas.form import Limit, LimitView
 from penstock.central.quotas.ledger import Demand, Ledger
 from penstock.central.quotas.model import Kind, Level, Line, Measure, Scope
 from penstock.central.quotas.model import Limit as Given
+from penstock.kernel.actor import SYSTEM
 from penstock.kernel.errors import Conflict
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
@@ -103,6 +105,19 @@ async def test_leases_are_neither_limited_nor_slowed_by_what_they_do_not_use(
     async with central.database.transaction() as tx:
         ledger = await Ledger.load(tx, [demand])
     assert not vars(ledger)["_lines"], "they are not even read"
+
+
+@pytest.mark.anyio
+async def test_only_limits_on_what_is_leased_wake_who_waits_for_room(
+    central: Central, tenant: Tenant
+) -> None:
+    scope = Scope(Level.TENANT, tenant.id, TenantId(tenant.id))
+    for kind in Kind:
+        measure = Measure(kind, currency="USD" if kind is Kind.SPEND else "")
+        async with central.database.transaction() as tx:
+            await quotas.set_limit(tx, SYSTEM, scope, measure, 8)
+            woken = fleet.ROOM in tx.outgoing.told
+        assert woken == (kind in {Kind.GPUS, Kind.NODES, Kind.SPEND}), kind
 
 
 @pytest.mark.anyio
