@@ -1,8 +1,9 @@
 -- How much may be held and spent: quotas, and the balances of those who pay beforehand.
 
--- At most so much of a kind: GPUs at once (of a family or, family '', of all), whole nodes and
--- VLANs at once, micro-units of a currency in a calendar month (UTC). A scope without a line has
--- no limit of its own; whoever leases must fit into every line above it.
+-- At most so much of a kind: GPUs at once (of a family or, family '', of all), whole nodes,
+-- clusters and VLANs at once, bytes of all volumes together, micro-units of a currency in a
+-- calendar month (UTC). A scope without a line has no limit of its own; whoever leases must fit
+-- into every line above it.
 CREATE TABLE quotas (
     tenant_id       text COLLATE "C" NOT NULL REFERENCES tenants,
     scope           text NOT NULL CHECK (scope IN ('tenant', 'organization', 'project')),
@@ -10,7 +11,7 @@ CREATE TABLE quotas (
     family          text NOT NULL,
     most            bigint NOT NULL CHECK (most >= 0),
     kind            text NOT NULL DEFAULT 'gpus'
-        CHECK (kind IN ('gpus', 'nodes', 'vlans', 'spend')),
+        CHECK (kind IN ('gpus', 'nodes', 'clusters', 'volumes', 'vlans', 'spend')),
     currency        text NOT NULL DEFAULT '',
     organization_id text COLLATE "C"
         GENERATED ALWAYS AS (CASE WHEN scope = 'organization' THEN scope_id END) STORED,

@@ -82,6 +82,8 @@ BEGIN ATOMIC
             WHERE h.tenant_id = tenant AND CASE level
                 WHEN 'organization' THEN h.organization_id = scope
                 WHEN 'project' THEN h.project_id = scope ELSE true END)
+        WHEN 'clusters' THEN 0::bigint  -- until there are clusters: their count goes here
+        WHEN 'volumes' THEN 0::bigint  -- until there are volumes: the sum of their bytes
         WHEN 'vlans' THEN (
             SELECT count(*) FROM assignments a
             WHERE a.tenant_id = tenant AND a.kind = 'vlan' AND a.returned_at IS NULL)

@@ -73,6 +73,13 @@ BROKEN_TOO: dict[str, str] = {
     f"{KIND} SELECT tenant_id, 'project', id, 'spend', 'USD', '', 5 FROM projects": (
         "quota_above_parent"
     ),
+    **{
+        f"{KIND} SELECT tenant_id, 'organization', id, '{kind}', '', '', 4 FROM organizations; "
+        f"{KIND} SELECT tenant_id, 'project', id, '{kind}', '', '', 5 FROM projects": (
+            "quota_above_parent"
+        )
+        for kind in ("clusters", "volumes")
+    },
     "UPDATE gpus_held SET family = 'a100'": "gpus_held_out_of_step",
     f"{QUOTA} SELECT tenant_id, 'project', id, '', 1 FROM projects": "quota_exceeded",
     f"{QUOTA} SELECT tenant_id, 'organization', id, '', 1 FROM organizations": "quota_exceeded",

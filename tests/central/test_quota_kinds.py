@@ -1,4 +1,4 @@
-"""Quotas of whole nodes and VLANs, and of what a month may cost, over HTTP and in files."""
+"""Quotas of every kind but GPUs, over HTTP; of every kind in files and templates."""
 
 import asyncio
 from typing import Any
@@ -139,14 +139,20 @@ async def test_nobody_limits_vlans_while_they_are_given(central: Central, tenant
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     "limit",
-    [{"nodes_max": 9}, {"vlans_max": 9}, {"spend_micros_max": 9, "currency": "USD"}],
+    [
+        {"nodes_max": 9},
+        {"vlans_max": 9},
+        {"clusters_max": 9},
+        {"volumes_bytes_max": 9},
+        {"spend_micros_max": 9, "currency": "USD"},
+    ],
     ids=str,
 )
 async def test_a_tenant_limits_only_its_parts_and_only_its_own(
     central: Central, tenant: Tenant, limit: Json
 ) -> None:
     other = await central.tenant("other")
-    kind = {"nodes_max": "nodes", "vlans_max": "vlans"}.get(next(iter(limit)), "spend")
+    kind = next(iter(limit)).partition("_")[0]
     which = {"kind": kind, **({"currency": "USD"} if kind == "spend" else {})}
     for scope, status in (({"tenant": tenant.id}, 403), ({"tenant": other.id}, 404),
                           ({"project": other.project}, 404)):  # fmt: skip
@@ -193,6 +199,7 @@ async def test_what_a_month_may_cost_is_limited_and_shown(
 LIMITS: list[Json] = [
     {"gpus_max": 16}, {"nodes_max": 4}, {"vlans_max": 3},
     {"spend_micros_max": 10**9, "currency": "USD"}, {"spend_micros_max": 5, "currency": "EUR"},
+    {"clusters_max": 6}, {"volumes_bytes_max": 2**41},
 ]  # fmt: skip
 
 
@@ -208,16 +215,19 @@ async def kept(central: Central, tenant: str) -> set[tuple[str, str, int]]:
 @pytest.mark.anyio
 async def test_a_file_brings_limits_of_every_kind(central: Central, site: StandInSite) -> None:
     await pools(central)
-    parts = inner({"nodes_max": 2}, {"spend_micros_max": 7, "currency": "USD"})
+    parts = inner({"nodes_max": 2}, {"spend_micros_max": 7, "currency": "USD"},
+                  {"clusters_max": 6}, {"volumes_bytes_max": 2**40})  # fmt: skip
     done = await onboard(central, quotas=LIMITS, organizations=parts)
     assert (done["status"], done["reason"]) == ("done", "")
     assert await kept(central, done["tenant"]) == {
         ("gpus", "", 16), ("nodes", "", 4), ("vlans", "", 3),
-        ("spend", "USD", 10**9), ("spend", "EUR", 5),
+        ("spend", "USD", 10**9), ("spend", "EUR", 5), ("clusters", "", 6), ("volumes", "", 2**41),
     }  # fmt: skip
     said = {step["name"]: step["detail"] for step in done["steps"]}
     assert "4 whole nodes" in said["quotas"]
     assert "1000.00 USD" in said["quotas"]
+    assert "6 clusters" in said["quotas"]
+    assert "2 TiB of volumes" in said["quotas"]
     again = await onboard(central, quotas=LIMITS, organizations=parts)
     assert changed(again) == []
     more = {"networks": [{**FILE["networks"][0], "vlans": 6}], "organizations": parts}
@@ -273,12 +283,18 @@ async def test_a_template_gives_limits_of_every_kind(central: Central, site: Sta
     limits = await kept(central, done["tenant"])
     assert ("nodes", "", 1) in limits, "what the file says goes before"
     assert ("spend", "EUR", 5) in limits
+    assert changed(await onboard(central, **given)) == []
+    shown = await lines(central.platform, tenant=done["tenant"])
+    assert (shown["clusters"], shown["volumes"]) == ((6, 0), (2**41, 0))
 
 
-@pytest.mark.parametrize("text", ["gpus", "gpus:h100", "nodes", "vlans", "spend:USD"])
+@pytest.mark.parametrize(
+    "text", ["gpus", "gpus:h100", "nodes", "clusters", "volumes", "vlans", "spend:USD"]
+)
 def test_a_measure_is_kept_as_text_and_read_again(text: str) -> None:
     assert str(model.measure(text)) == text
-    assert {TOTAL, gpus("h100"), NODES, VLANS, spend("USD")} >= {model.measure(text)}
+    unused = {Measure(Kind.CLUSTERS), Measure(Kind.VOLUMES)}
+    assert {TOTAL, gpus("h100"), NODES, VLANS, spend("USD")} | unused >= {model.measure(text)}
 
 
 SCOPES = {Level.PROJECT: "p", Level.ORGANIZATION: "o", Level.TENANT: "t"}

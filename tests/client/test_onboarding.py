@@ -168,6 +168,22 @@ def test_a_template_is_sent_as_it_is_written(here: Api, cli: Cli, home: Path) ->
     assert sent == {"skus": ["h100.slice"], "quotas": [{"gpus_max": 4}]}
 
 
+def test_a_template_says_its_limits_for_people_and_as_they_are_for_programs(
+    here: Api, cli: Cli
+) -> None:
+    none = {"family": None, "gpus_max": None, "clusters_max": None, "volumes_bytes_max": None,
+            "spend_micros_max": None, "currency": None}  # fmt: skip
+    limits: list[dict[str, object]] = [
+        {**none, "gpus_max": 64}, {**none, "family": "h100", "gpus_max": 0},
+        {**none, "clusters_max": 4}, {**none, "volumes_bytes_max": 2**41},
+        {**none, "spend_micros_max": 5 * 10**9, "currency": "USD"},
+    ]  # fmt: skip
+    here.on("GET", "/v1/templates/small", {"id": "template_1", "quotas": limits})
+    said = "gpus 64, h100 gpus 0, clusters 4, volumes 2 TiB, spend $5,000.00"
+    assert said in " ".join(cli("template", "show", "small").out.split())
+    assert json.loads(cli("template", "show", "small", "--json").out)["quotas"] == limits
+
+
 def test_ranges_are_read_as_people_write_them(here: Api, cli: Cli) -> None:
     here.on("POST", "/v1/pools", Answer(201, {"id": "pool_1"}))
     for range, first, last in (("100-199", 100, 199), ("0x10-0x7ffe", 16, 0x7FFE), ("7", 7, 7)):

@@ -11,7 +11,9 @@ def test_quotas_show_what_is_used_and_what_is_free(here: Api, cli: Cli) -> None:
     h100 = {**scope, "kind": "gpus", "family": "h100", "limit": 8, "used": 3}
     nodes = {**scope, "kind": "nodes", "family": None, "limit": 2, "used": 2}
     spend = {**scope, "kind": "spend", "currency": "USD", "limit": 5 * 10**9, "used": 1_500_000}
-    here.on("GET", "/v1/quotas", {"items": [total, h100, nodes, spend], "next": None})
+    volumes = {**scope, "kind": "volumes", "limit": 2**41, "used": 0}
+    kinds = [total, h100, nodes, spend, volumes]
+    here.on("GET", "/v1/quotas", {"items": kinds, "next": None})
     ran = cli("quota", "ls", "--project", "main")
     assert here.calls[0].query == {"project": "main"}
     lines = [line.split() for line in ran.out.splitlines()]
@@ -20,6 +22,7 @@ def test_quotas_show_what_is_used_and_what_is_free(here: Api, cli: Cli) -> None:
     assert lines[3] == ["project", "project_1", "nodes", "–", "2", "2", "0"]
     money = ["$1.50", "$5,000.00", "$4,998.50"]
     assert lines[4] == ["project", "project_1", "spend", "–", *money]
+    assert lines[5] == ["project", "project_1", "volumes", "–", "0", "B", "2", "TiB", "2", "TiB"]
 
 
 def test_a_quota_is_set_and_removed_with_the_verbs_of_the_api(here: Api, cli: Cli) -> None:
@@ -36,6 +39,9 @@ def test_a_quota_is_set_and_removed_with_the_verbs_of_the_api(here: Api, cli: Cl
     ("words", "body", "query"),
     [
         (("--nodes", "4"), {"nodes_max": 4}, {"kind": "nodes"}),
+        (("--clusters", "4"), {"clusters_max": 4}, {"kind": "clusters"}),
+        (("--volumes", "2TiB"), {"volumes_bytes_max": 2**41}, {"kind": "volumes"}),
+        (("--volumes", "0"), {"volumes_bytes_max": 0}, {"kind": "volumes"}),
         (("--vlans", "0"), {"vlans_max": 0}, {"kind": "vlans"}),
         (
             ("--spend", "5000.01", "--currency", "EUR"),
@@ -57,13 +63,30 @@ def test_every_kind_of_quota_is_set_and_removed(
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("8", "--nodes", "1"), ("--nodes", "1", "--spend", "2"), ("--spend", "-1")]
+    "words",
+    [
+        (),
+        ("8", "--nodes", "1"),
+        ("--nodes", "1", "--spend", "2"),
+        ("--spend", "-1"),
+        ("--clusters", "1", "--volumes", "1GB"),
+        ("8", "--volumes", "0"),
+    ],
 )
 def test_a_quota_of_nothing_or_of_two_kinds_is_a_usage_error(
     here: Api, cli: Cli, words: tuple[str, ...]
 ) -> None:
     assert cli("quota", "set", "--tenant", "t", *words).code == 2
     assert here.calls == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-1", "2T", "2Tb", "2tib", "TiB", "1e9", "0x10", "1_000", "½TiB", "٢TiB", "2 XB"]
+)
+def test_what_is_no_size_is_a_usage_error_that_says_what_is(here: Api, cli: Cli, text: str) -> None:
+    ran = cli("quota", "set", "--tenant", "t", f"--volumes={text}")
+    assert (ran.code, here.calls) == (2, [])
+    assert "write it as 2TiB, 500GB or in bytes" in ran.err
 
 
 def test_a_quota_of_two_scopes_is_a_usage_error(here: Api, cli: Cli) -> None:

@@ -55,6 +55,14 @@ CASES: dict[str, Bad] = {
     "a file with a limit twice": file(quotas=[{"gpus_max": 1}, {"gpus_max": 2}]),
     "a file with a spend limit twice": file(
         quotas=[{"spend_micros_max": 1, "currency": "USD"}] * 2),
+    **{f"a file with {value!r} of {name}": file(quotas=[{name: value}])
+       for name in ("clusters_max", "volumes_bytes_max") for value in (-1, 10**30, "2TiB", 1.5)},
+    "a file with clusters and volumes in one": file(
+        quotas=[{"clusters_max": 1, "volumes_bytes_max": 1}]),
+    "a file with a limit on volumes twice": file(
+        quotas=[{"volumes_bytes_max": 1}, {"volumes_bytes_max": 2}]),
+    "a template with more bytes than JSON keeps exact": change(
+        "PUT", "/v1/templates/x", quotas=[{"volumes_bytes_max": 2**53}]),
     "a file with a limit on nothing": file(quotas=[{"family": "h100"}]),
     "a file with VLANs of a project": file(organizations=[
         {"name": "o", "projects": [{"name": "p", "quotas": [{"vlans_max": 1}]}]}]),

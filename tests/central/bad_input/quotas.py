@@ -24,8 +24,11 @@ CASES: dict[str, Bad] = {
     ),
     "a limit on no family": quota(422, "invalid", project="main", family="", gpus_max=1),
     **{f"{value!r} as {name}": quota(422, "invalid", tenant=absent(TenantId), **{name: value})
-       for name in ("gpus_max", "nodes_max", "vlans_max")
-       for value in (-1, 2**63, 2**64, 1_000_001, 0.5, "1", None, True)},
+       for name in ("gpus_max", "nodes_max", "clusters_max", "vlans_max")
+       for value in (-1, 2**63, 2**64, 10**30, 1_000_001, 0.5, "1", None, True)},
+    **{f"{value!r} bytes of volumes": quota(
+        422, "invalid", tenant=absent(TenantId), volumes_bytes_max=value)
+       for value in (-1, 2**53, 2**63, 10**30, 0.5, 1e30, "1", "2TiB", "", None, True, [1])},
     **{f"{value!r} to spend": quota(
         422, "invalid", tenant=absent(TenantId), spend_micros_max=value, currency="USD")
        for value in (-1, 2**63, 10**15 + 1, 0.5, "1", True)},
@@ -35,9 +38,20 @@ CASES: dict[str, Bad] = {
     "two limits in one": quota(422, "invalid", project="main", gpus_max=1, nodes_max=1),
     "nodes of a family": quota(422, "invalid", project="main", family="h100", nodes_max=1),
     "GPUs in a currency": quota(422, "invalid", project="main", gpus_max=1, currency="USD"),
-    "a limit on clusters": quota(422, "invalid", project="main", clusters_max=1),
-    "remove a limit on clusters": Bad(
-        422, "invalid", "DELETE", "/v1/quotas?project=main&kind=clusters"),
+    "clusters and volumes in one": quota(
+        422, "invalid", project="main", clusters_max=1, volumes_bytes_max=1),
+    "GPUs and volumes in one": quota(
+        422, "invalid", project="main", gpus_max=1, volumes_bytes_max=1),
+    **{f"{name} of a {part}": quota(422, "invalid", project="main", **{name: 1, part: value})
+       for name in ("clusters_max", "volumes_bytes_max")
+       for part, value in (("family", "h100"), ("currency", "USD"))},
+    **{f"remove a limit on {kind} with {part}": Bad(
+        422, "invalid", "DELETE", f"/v1/quotas?project=main&kind={kind}&{part}")
+       for kind in ("clusters", "volumes") for part in ("family=h100", "currency=USD")},
+    **{f"a limit on {name}": quota(422, "invalid", project="main", **{name: 1})
+       for name in ("images_max", "volumes_max", "volumes_bytes")},
+    "remove a limit on images": Bad(
+        422, "invalid", "DELETE", "/v1/quotas?project=main&kind=images"),
     "remove a limit on money of no currency": Bad(
         422, "invalid", "DELETE", "/v1/quotas?project=main&kind=spend"),
     "remove a limit on nodes of a family": Bad(

@@ -5,7 +5,7 @@ from typing import Final
 
 from cyclopts import App, Parameter
 
-from penstock_client import amounts, answers, errors, screen, session, words
+from penstock_client import amounts, answers, errors, screen, session, sizes, words
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import Column, column
 from penstock_client.views.quotas import Quota, QuotaKind
@@ -43,6 +43,8 @@ def family(row: Row) -> str:
 def counted(row: Row, count: object) -> str:
     if row.get("kind") == "spend":
         return words.money(count, row.get("currency"))
+    if row.get("kind") == "volumes" and isinstance(count, int):
+        return sizes.said(count)
     return words.plain(count)
 
 
@@ -90,6 +92,8 @@ def set_quota(
     scope: Scope = MINE,
     family: str | None = None,
     nodes: int | None = None,
+    clusters: int | None = None,
+    volumes: str | None = None,
     vlans: int | None = None,
     spend: str | None = None,
     currency: str = "USD",
@@ -105,6 +109,10 @@ def set_quota(
         Limit only this GPU family (h100); all together if left out.
     nodes
         The most whole nodes at once.
+    clusters
+        The most clusters at once.
+    volumes
+        The most bytes of all volumes together: 2TiB, 500GB, 4096.
     vlans
         The most VLANs; of a tenant only.
     spend
@@ -113,12 +121,17 @@ def set_quota(
         What it is spent in; goes with --spend.
     """
     scope.refuse_several()
-    if sum(limit is not None for limit in (gpus, nodes, vlans, spend)) != 1:
-        raise errors.Misused("give one of: a number of GPUs, --nodes, --vlans and --spend")
+    limits = (gpus, nodes, clusters, volumes, vlans, spend)
+    if sum(limit is not None for limit in limits) != 1:
+        raise errors.Misused(
+            "give one of: a number of GPUs, --nodes, --clusters, --volumes, --vlans and --spend"
+        )
     with session.start(options) as run:
         line = run.client.quotas.set(
             gpus,
             nodes_max=nodes,
+            clusters_max=clusters,
+            volumes_bytes_max=None if volumes is None else sizes.bytes_of(volumes, "--volumes"),
             vlans_max=vlans,
             spend_micros_max=None if spend is None else amounts.micros_of(spend, "--spend"),
             tenant=scope.tenant,

@@ -4,9 +4,12 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import answers, files, session
+from penstock_client import answers, files, session, words
+from penstock_client.commands import quota
 from penstock_client.options import UNSET, Options
 from penstock_client.screen import column
+from penstock_client.views.onboardings import Template
+from penstock_client.words import Row
 
 app = App(name="template", help="Templates: what tenants are onboarded with.")
 
@@ -21,6 +24,19 @@ COLUMNS: Final = (
 )
 
 
+def limited(limit: Row) -> str:
+    """`gpus 64`, `h100 gpus 32`, `volumes 2 TiB`, `spend $5,000.00`."""
+    field = next((key for key in limit if key.endswith("_max") and limit[key] is not None), "")
+    kind = field.partition("_")[0]
+    most = quota.counted({**limit, "kind": kind}, limit.get(field))
+    return " ".join(filter(None, (words.safe(str(limit.get("family") or "")), kind, most)))
+
+
+def shown(options: Options, template: Template) -> None:
+    limits = [limited(limit) for limit in template.get("quotas", ())]
+    answers.thing(options, template if options.json else {**template, "quotas": limits})
+
+
 @app.command
 def ls(*, options: Options = UNSET) -> None:
     """List templates."""
@@ -33,7 +49,7 @@ def ls(*, options: Options = UNSET) -> None:
 def show(id: str, /, *, options: Options = UNSET) -> None:
     """Show one template, by id or name."""
     with session.start(options) as run:
-        answers.thing(options, run.client.templates.get(id))
+        shown(options, run.client.templates.get(id))
 
 
 @app.command(name="set")
@@ -48,4 +64,4 @@ def set_template(name: str, /, *, file: str, options: Options = UNSET) -> None:
     """
     template = files.read(file)
     with session.start(options) as run:
-        answers.thing(options, run.client.templates.set(name, template))
+        shown(options, run.client.templates.set(name, template))

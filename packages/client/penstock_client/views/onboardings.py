@@ -11,6 +11,8 @@ class Limit(TypedDict):
     family: str | None
     gpus_max: int | None
     nodes_max: int | None
+    clusters_max: int | None
+    volumes_bytes_max: int | None
     vlans_max: int | None
     spend_micros_max: int | None
     currency: str | None

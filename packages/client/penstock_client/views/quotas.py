@@ -2,14 +2,14 @@
 
 from typing import Literal, TypedDict
 
-QuotaKind = Literal["gpus", "nodes", "vlans", "spend"]
+QuotaKind = Literal["gpus", "nodes", "clusters", "volumes", "vlans", "spend"]
 
 
 class Quota(TypedDict):
     """What a scope uses and may use; `limit` is None where nothing is limited.
 
-    Of spend: micro-units of the currency, since the month began. `family` is None for GPUs of
-    all families; `gpus_max` and `gpus_used` are `limit` and `used` of GPUs.
+    Of volumes: bytes. Of spend: micro-units of the currency, since the month began. `family` is
+    None for GPUs of all families; `gpus_max` and `gpus_used` are `limit` and `used` of GPUs.
     """
 
     scope: Literal["tenant", "organization", "project"]

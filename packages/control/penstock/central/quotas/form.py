@@ -9,17 +9,22 @@ from penstock.kernel.names import Name
 from penstock.kernel.web import Body, View
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Bytes = Annotated[int, Field(ge=0, le=2**53 - 1)]  # what every JSON reader keeps exact
 Micros = Annotated[int, Field(ge=0, le=10**15)]
 Currency = Annotated[str, Field(pattern="^[A-Z]{3}$")]
 
 
 class Limit(Body):
     """Exactly one of: GPUs at once (no family: of all families together), whole nodes at once,
-    VLANs at once, or what may be spent in a calendar month (UTC), in micro-units of a currency."""
+    clusters at once, bytes of all volumes together (below 8 PiB, so that every JSON reader keeps
+    them exact), VLANs at once, or what may be spent in a calendar month (UTC), in micro-units of a
+    currency. No clusters and volumes exist yet: of those limits nothing is used."""
 
     family: Name | None = None
     gpus_max: Count | None = None
     nodes_max: Count | None = None
+    clusters_max: Count | None = None
+    volumes_bytes_max: Bytes | None = None
     vlans_max: Count | None = None
     spend_micros_max: Micros | None = None
     currency: Currency | None = None
@@ -35,12 +40,7 @@ class Limit(Body):
         return self
 
     def _given(self) -> dict[Kind, int]:
-        every = {
-            Kind.GPUS: self.gpus_max,
-            Kind.NODES: self.nodes_max,
-            Kind.VLANS: self.vlans_max,
-            Kind.SPEND: self.spend_micros_max,
-        }
+        every: dict[Kind, int | None] = {kind: getattr(self, kind.field) for kind in Kind}
         return {kind: most for kind, most in every.items() if most is not None}
 
     @property
@@ -73,17 +73,13 @@ class LimitView(View):
     family: str | None
     gpus_max: int | None
     nodes_max: int | None = None
+    clusters_max: int | None = None
+    volumes_bytes_max: int | None = None
     vlans_max: int | None = None
     spend_micros_max: int | None = None
     currency: str | None = None
 
     @classmethod
     def of(cls, measure: Measure, most: int) -> "LimitView":
-        return cls(
-            family=measure.family or None,
-            gpus_max=most if measure.kind is Kind.GPUS else None,
-            nodes_max=most if measure.kind is Kind.NODES else None,
-            vlans_max=most if measure.kind is Kind.VLANS else None,
-            spend_micros_max=most if measure.kind is Kind.SPEND else None,
-            currency=measure.currency or None,
-        )
+        every = {kind.field: most if kind is measure.kind else None for kind in Kind}
+        return cls(family=measure.family or None, currency=measure.currency or None, **every)

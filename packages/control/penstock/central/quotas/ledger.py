@@ -3,15 +3,12 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
 
 from penstock.central.quotas import refusals, store
-from penstock.central.quotas.model import NODES, TOTAL, Kind, Line, Measure, gpus, spend
+from penstock.central.quotas.model import LEASED, NODES, TOTAL, Kind, Line, Measure, gpus, spend
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Problem
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
-
-LEASED: Final = (Kind.GPUS, Kind.NODES, Kind.SPEND)  # what leases count in, as they are named
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,24 @@ class Kind(StrEnum):
 
     GPUS = "gpus"  # held, those being cleaned included; of a family or of all
     NODES = "nodes"  # leased whole
+    CLUSTERS = "clusters"  # no noun yet, so none are used
+    VOLUMES = "volumes"  # bytes of all together; no noun yet, so none are used
     VLANS = "vlans"  # that a tenant has
     SPEND = "spend"  # micro-units of a currency, since the calendar month began (UTC)
 
     @property
     def field(self) -> str:
         """What its limit is called, over HTTP and in the audit log."""
-        return "spend_micros_max" if self is Kind.SPEND else f"{self}_max"
+        units = {Kind.VOLUMES: "_bytes", Kind.SPEND: "_micros"}
+        return f"{self}{units.get(self, '')}_max"
 
     @property
     def levels(self) -> frozenset[Level]:
         """Where it can be limited: networks are the whole tenant's."""
         return frozenset({Level.TENANT} if self is Kind.VLANS else Level)
+
+
+LEASED: Final = (Kind.GPUS, Kind.NODES, Kind.SPEND)  # what leases count in, as they are named
 
 
 @dataclass(frozen=True, order=True)

@@ -30,7 +30,10 @@ def _over(line: Line, asked: int) -> str:
     measure, limit = line.measure, words.so_much(line.measure, line.limit or 0)
     who = f"{line.level} {line.scope_id}"
     if measure.kind is not Kind.SPEND:
-        return f"{who} holds {line.used} of its {limit}; {asked} more do not fit"
+        return (
+            f"{who} holds {words.bare(measure, line.used)} of its {limit}; "
+            f"{words.bare(measure, asked)} more do not fit"
+        )
     return (
         f"{who} has spent {words.bare(measure, line.used)} of its {limit} this month, and an hour "
         f"of what it leases costs {words.bare(measure, line.due)}; "
@@ -41,12 +44,15 @@ def _over(line: Line, asked: int) -> str:
 def _instead(line: Line, left: int) -> str:
     who = "the platform" if line.level is Level.TENANT else "an admin of your tenant"
     raised = f"ask {who} for a higher limit"
-    if line.measure.kind is Kind.VLANS:
-        return f"ask for {left} or fewer, or {raised}" if left else raised
-    if line.measure.kind is Kind.SPEND:
+    kind, less = line.measure.kind, words.bare(line.measure, left)
+    if kind is Kind.VLANS:
+        return f"ask for {less} or fewer, or {raised}" if left else raised
+    if kind is Kind.SPEND:
         return f"release a lease, wait for the next month, or {raised}"
-    fewer = f"ask for {left} or fewer, " if left and line.measure.kind is Kind.GPUS else ""
-    return f"{fewer}release a lease, or {raised}"
+    fewer = f"ask for {less} or {'less' if kind is Kind.VOLUMES else 'fewer'}, "
+    freed = {Kind.CLUSTERS: "delete a cluster", Kind.VOLUMES: "delete a volume"}
+    whole = kind is Kind.NODES  # a lease asks for one, and cannot ask for fewer
+    return f"{fewer if left and not whole else ''}{freed.get(kind, 'release a lease')}, or {raised}"
 
 
 def other_currency(line: Line, currency: str) -> Problem:

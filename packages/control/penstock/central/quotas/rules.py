@@ -26,6 +26,8 @@ def refusal(wanted: Limit, measure: Measure, used: int, others: Sequence[Limit])
 def _below_use(wanted: Limit, measure: Measure, used: int) -> Problem:
     least = words.bare(measure, used)
     first = {
+        Kind.CLUSTERS: "delete clusters first, or ",
+        Kind.VOLUMES: "delete volumes first, or ",
         Kind.VLANS: "a network only grows; ",
         Kind.SPEND: "what is spent is spent; ",
     }.get(measure.kind, "release leases first, or ")

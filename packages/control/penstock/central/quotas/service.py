@@ -12,7 +12,7 @@ from typing import Final, Literal
 from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.quotas import refusals, rules, store
-from penstock.central.quotas.model import Kind, Level, Limit, Line, Measure, Scope
+from penstock.central.quotas.model import LEASED, Kind, Level, Limit, Line, Measure, Scope
 from penstock.central.skus import service as skus
 from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events, wakeups
@@ -121,7 +121,8 @@ def _tell(
         tx, "quota.set" if verb == "set" else "quota.removed", scope.id, tenant_id=scope.tenant_id,
         **what, before=before.limit,
     )  # fmt: skip
-    wakeups.notify(tx, fleet.ROOM)  # what did not fit may fit now
+    if measure.kind in LEASED:
+        wakeups.notify(tx, fleet.ROOM)  # what did not fit may fit now
 
 
 async def forget(tx: Tx, tenant_id: TenantId) -> None:
