@@ -24,8 +24,11 @@ LEVELS: Final = {
     "site_operator": "site", "supplier": "site",
     "org_admin": "organization", "project_admin": "project",
 }  # fmt: skip
-# Written by calls that are denied, or by nobody's call.
-NOT_COUNTED: Final = ("audit_entries", "audit_head", "audit_exports", "schema_migrations")
+# Written by calls that are denied, or by nobody's call: a site takes entries off its feed when
+# it gets to it. What is put on a feed is counted in `feed_heads`.
+NOT_COUNTED: Final = (
+    "audit_entries", "audit_head", "audit_exports", "schema_migrations", "feed_entries",
+)  # fmt: skip
 
 
 @dataclass

@@ -103,7 +103,7 @@ async def test_leases_are_neither_limited_nor_slowed_by_what_they_do_not_use(
     organization = OrganizationId(project["organization_id"])
     demand = Demand(TenantId(tenant.id), organization, ProjectId(project["id"]), "h100", 1)
     async with central.database.transaction() as tx:
-        ledger = await Ledger.load(tx, [demand])
+        ledger = await Ledger.load(tx, demand.scopes)
     assert not vars(ledger)["_lines"], "they are not even read"
 
 
