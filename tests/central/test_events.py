@@ -18,6 +18,10 @@ from .stand_in_site import StandInSite
 pytestmark = pytest.mark.anyio
 
 
+class StreamEnded(Exception):
+    pass
+
+
 class Stream:
     """A reader of server-sent events."""
 
@@ -34,7 +38,7 @@ class Stream:
                     id = value
                 elif name == "data":
                     return id, orjson.loads(value)
-        raise AssertionError("the stream ended")
+        raise StreamEnded
 
     async def until(self, type: str) -> list[tuple[str, Json]]:
         seen: list[tuple[str, Json]] = []

@@ -1,8 +1,15 @@
-"""The two doors to the event log: server-sent events, and a WebSocket."""
+"""The two doors to the event log: server-sent events, and a WebSocket.
+
+A stream outlives the moment in which its reader was let in, so who reads is asked again
+before anything is given that happened later: a key may be revoked, a token run out, a role
+be taken, a rule forbid it.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Annotated
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from typing import Annotated, Final
 
 import orjson
 from fastapi import APIRouter, Header, Query, Request, WebSocket, WebSocketDisconnect
@@ -14,10 +21,12 @@ from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Invalid, Problem
+from penstock.kernel.events import Event
 from penstock.kernel.wakeups import Wakeups
 from penstock.kernel.web import BareRoute, Caller
 from penstock_contracts.ids import AllocationId
 
+BELIEVED_S: Final = 2.0  # how long it counts that a reader may read
 router = APIRouter(tags=["events"], route_class=BareRoute)
 
 
@@ -52,14 +61,15 @@ async def stream_events(
     """What happens, as it happens (SSE). Resumes after `Last-Event-ID`; without it, from now."""
     database: Database = request.app.state.database
     await _authorize(database, actor, subject)
-    wakeups: Wakeups = request.app.state.wakeups
     after = await _start(database, actor, last_event_id)
+    followed = _follow(request, actor, after, subject)
+    return StreamingResponse(_lines(followed), media_type="text/event-stream")
 
-    async def lines() -> AsyncIterator[bytes]:
-        yield b": penstock events\n\n"
-        followed = events.follow(
-            database, wakeups, tenant=actor.tenant_id, after=after, subject=subject
-        )
+
+async def _lines(followed: AsyncIterator[Sequence[Event]]) -> AsyncIterator[bytes]:
+    """Ends when the reader may not read any more: who asks again is told why."""
+    yield b": penstock events\n\n"
+    with suppress(Problem):
         async for batch in followed:
             if not batch:
                 yield b": still here\n\n"
@@ -68,7 +78,22 @@ async def stream_events(
                 head = f"id: {event.seq}\nevent: {event.type}\ndata: ".encode()
                 yield head + data + b"\n\n"
 
-    return StreamingResponse(lines(), media_type="text/event-stream")
+
+async def _follow(
+    connection: Request | WebSocket, actor: Actor, after: int, subject: str | None
+) -> AsyncIterator[Sequence[Event]]:
+    """What happens, for as long as the reader may know of it; then its refusal is raised."""
+    state = connection.app.state
+    database: Database = state.database
+    wakeups: Wakeups = state.wakeups
+    asked_at = time.monotonic()
+    async for batch in events.follow(
+        database, wakeups, tenant=actor.tenant_id, after=after, subject=subject
+    ):
+        if time.monotonic() - asked_at >= BELIEVED_S:
+            await _authorize(database, await state.authenticate(connection), subject)
+            asked_at = time.monotonic()
+        yield batch
 
 
 @router.websocket("/v1/ws")
@@ -77,7 +102,7 @@ async def websocket_events(socket: WebSocket) -> None:
     try:
         actor, after = await _enter(socket)
     except Problem as refusal:
-        await socket.close(code=4400 + refusal.status % 100, reason=refusal.detail[:120])
+        await _close(socket, refusal)
         return
     await socket.accept()
     sending = asyncio.create_task(_send(socket, actor, after))
@@ -104,10 +129,13 @@ async def _enter(socket: WebSocket) -> tuple[Actor, int]:
 
 
 async def _send(socket: WebSocket, actor: Actor, after: int) -> None:
-    state = socket.app.state
-    subject = socket.query_params.get("subject")
-    async for batch in events.follow(
-        state.database, state.wakeups, tenant=actor.tenant_id, after=after, subject=subject
-    ):
-        for event in batch:
-            await socket.send_text(orjson.dumps(event.envelope()).decode())
+    try:
+        async for batch in _follow(socket, actor, after, socket.query_params.get("subject")):
+            for event in batch:
+                await socket.send_text(orjson.dumps(event.envelope()).decode())
+    except Problem as refusal:
+        await _close(socket, refusal)
+
+
+async def _close(socket: WebSocket, refusal: Problem) -> None:
+    await socket.close(code=4400 + refusal.status % 100, reason=refusal.detail[:120])
