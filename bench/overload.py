@@ -19,7 +19,7 @@ from typing import Final
 
 import uvloop
 from claiming import central, stage
-from claiming.load import connect
+from flooding.connections import connect
 from flooding.pace import Answer, Pace, request
 
 from penstock.central.access import keys

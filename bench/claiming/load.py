@@ -1,4 +1,8 @@
-"""A client that costs little itself: prepared requests on plain sockets, in its own process."""
+"""A client that costs little itself: prepared requests on plain sockets, in its own process.
+
+It shares the machine with what it measures, so it keeps answers as they are, and reads them when
+all have come.
+"""
 
 import argparse
 import asyncio
@@ -6,51 +10,119 @@ import json
 import random
 import sys
 import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import uvloop
 
 from . import mix
 
+OPEN_LOOP_CONNECTIONS = 64
+
 
 @dataclass
 class Tally:
     took_s: list[float] = field(default_factory=list[float])
-    placed: int = 0
-    slots: int = 0
-    refused: int = 0
-    failed: int = 0
-    ids: list[str] = field(default_factory=list[str])
+    answers: list[bytes] = field(default_factory=list[bytes])
 
-    def count(self, status: int, body: bytes, took_s: float) -> None:
-        self.took_s.append(took_s)
-        if status == 201:
-            made = json.loads(body)
-            self.placed += 1
-            self.slots += len(made["slots"])
-            self.ids.append(made["id"])
-        elif status == 409:
-            self.refused += 1
-        else:
-            self.failed += 1
+    def told(self) -> dict[str, object]:
+        """How long each took; how many were placed, refused, neither; what was placed."""
+        parted = [(int(one[9:12]), one.partition(b"\r\n\r\n")[2]) for one in self.answers]
+        made = [json.loads(body) for status, body in parted if status == 201]
+        refused = sum(status == 409 for status, _ in parted)
+        return {
+            "took_s": self.took_s,
+            "placed": len(made),
+            "refused": refused,
+            "failed": len(parted) - len(made) - refused,
+            "ids": [one["id"] for one in made],
+        }
 
 
-class Connection:
+class Connection(asyncio.Protocol):
     """One keep-alive connection, one request at a time."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
+    def __init__(self, answered: Callable[["Connection", bytes], None]) -> None:
+        self._answered = answered
+        self._heard = b""
+        self._transport: asyncio.Transport | None = None
+        self.since = 0.0  # from when its request counts
 
-    async def ask(self, request: bytes) -> tuple[int, bytes]:
-        self._writer.write(request)
-        head = await self._reader.readuntil(b"\r\n\r\n")
-        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
-        return int(head[9:12]), await self._reader.readexactly(length)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass
+
+    def ask(self, request: bytes, since: float) -> None:
+        if self._transport is None or self._transport.is_closing():
+            raise ConnectionError("central closed a connection")
+        self.since = since
+        self._transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = heard = self._heard + data
+        head, whole, body = heard.partition(b"\r\n\r\n")
+        if whole and len(body) >= _length(head):
+            self._heard = b""
+            self._answered(self, heard)
 
 
-async def connect(port: int, count: int) -> list[Connection]:
-    return [Connection(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
+def _length(head: bytes) -> int:
+    return int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+
+
+class Load:
+    """Requests on some connections: at their own times, or as soon as a connection is free."""
+
+    def __init__(self, requests: Sequence[bytes]) -> None:
+        self.tally = Tally()
+        self._count = len(requests)
+        self._waiting = deque(requests)
+        self._due: deque[tuple[bytes, float]] = deque()
+        self._free: deque[Connection] = deque()
+        self._done = asyncio.get_running_loop().create_future()
+
+    async def connect(self, port: int, count: int) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(count):
+            _, connection = await loop.create_connection(
+                lambda: Connection(self._answered), "127.0.0.1", port
+            )
+            self._free.append(connection)
+
+    async def closed_loop(self) -> None:
+        """Each connection asks again as soon as it is answered."""
+        for prepared in self._waiting:
+            self._due.append((prepared, 0.0))
+        while self._free and self._due:
+            self._next(self._free.pop())
+        await self._done
+
+    async def open_loop(self, per_s: float) -> None:
+        """However long the answers take, the next request comes: waiting counts."""
+        begin = time.perf_counter()
+        for number, prepared in enumerate(self._waiting):
+            due = begin + number / per_s
+            if (early := due - time.perf_counter()) > 0:
+                await asyncio.sleep(early)
+            self._due.append((prepared, due))
+            if self._free:
+                self._next(self._free.popleft())
+        await self._done
+
+    def _next(self, connection: Connection) -> None:
+        prepared, due = self._due.popleft()
+        connection.ask(prepared, due or time.perf_counter())
+
+    def _answered(self, connection: Connection, answer: bytes) -> None:
+        self.tally.took_s.append(time.perf_counter() - connection.since)
+        self.tally.answers.append(answer)
+        if self._due:
+            self._next(connection)
+        else:
+            self._free.append(connection)
+        if len(self.tally.answers) == self._count:
+            self._done.set_result(None)
 
 
 def request(token: str, project: str, rng: random.Random) -> bytes:
@@ -64,41 +136,11 @@ def request(token: str, project: str, rng: random.Random) -> bytes:
     return head.encode() + body
 
 
-async def closed_loop(port: int, requests: list[bytes], connections: int) -> Tally:
-    """So many connections, each asking again as soon as it is answered."""
-    tally, waiting = Tally(), iter(requests)
-
-    async def client(connection: Connection) -> None:
-        for prepared in waiting:
-            started = time.perf_counter()
-            status, body = await connection.ask(prepared)
-            tally.count(status, body, time.perf_counter() - started)
-
-    await asyncio.gather(*(client(one) for one in await connect(port, connections)))
-    return tally
-
-
-async def open_loop(port: int, requests: list[bytes], per_s: float) -> Tally:
-    """Requests at their own times, however long the answers take: waiting counts."""
-    tally = Tally()
-    free = asyncio.Queue[Connection]()
-    for one in await connect(port, 64):
-        free.put_nowait(one)
-    begin = time.perf_counter()
-
-    async def ask(prepared: bytes, due: float) -> None:
-        connection = await free.get()
-        status, body = await connection.ask(prepared)
-        tally.count(status, body, time.perf_counter() - due)
-        free.put_nowait(connection)
-
-    async with asyncio.TaskGroup() as group:
-        for number, prepared in enumerate(requests):
-            due = begin + number / per_s
-            if (early := due - time.perf_counter()) > 0:
-                await asyncio.sleep(early)
-            group.create_task(ask(prepared, due))
-    return tally
+async def run(requests: Sequence[bytes], port: int, connections: int, per_s: float) -> Load:
+    load = Load(requests)
+    await load.connect(port, OPEN_LOOP_CONNECTIONS if per_s else connections)
+    await (load.open_loop(per_s) if per_s else load.closed_loop())
+    return load
 
 
 def main() -> None:
@@ -114,12 +156,10 @@ def main() -> None:
     rng = random.Random(given.seed)
     requests = [request(token, given.project, rng) for _ in range(given.count)]
     started = time.perf_counter()
-    if given.per_s:
-        tally = uvloop.run(open_loop(given.port, requests, given.per_s))
-    else:
-        tally = uvloop.run(closed_loop(given.port, requests, given.connections))
+    load = uvloop.run(run(requests, given.port, given.connections, given.per_s))
     elapsed = time.perf_counter() - started
-    print(json.dumps({"elapsed_s": elapsed, **vars(tally)}))
+    sys.stderr.write(f"client {(time.process_time() - busy) / given.count * 1e6:.0f} us\n")
+    print(json.dumps({"elapsed_s": elapsed, **load.tally.told()}))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass, field
 
 import uvloop
-from claiming.load import Connection, connect
+
+from flooding.connections import Connection, connect
 
 
 @dataclass(frozen=True)

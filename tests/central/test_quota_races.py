@@ -20,6 +20,7 @@ from penstock.kernel import db, invariants
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Conflict, Problem
+from penstock.kernel.questions import ask
 
 from . import fleet_stage
 from .fleet_stage import Stage
@@ -105,7 +106,9 @@ class Race:
         scopes = [row["scope_id"] for row in await self.owner.fetch("SELECT scope_id FROM quotas")]
         async with self.stage.database.transaction() as tx:
             return [
-                line for line in await store.limited(tx, scopes, list(Kind)) if line.limit == limit
+                line
+                for line in await ask(tx, store.limited(tx, scopes, list(Kind)))
+                if line.limit == limit
             ]
 
     async def check(self) -> int:

@@ -15,6 +15,7 @@ from penstock.central.quotas.model import Kind, Level, Line, Measure, Scope
 from penstock.central.quotas.model import Limit as Given
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.errors import Conflict
+from penstock.kernel.questions import ask
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
 from .plane import Api, Central, Json, Tenant
@@ -103,7 +104,7 @@ async def test_leases_are_neither_limited_nor_slowed_by_what_they_do_not_use(
     organization = OrganizationId(project["organization_id"])
     demand = Demand(TenantId(tenant.id), organization, ProjectId(project["id"]), "h100", 1)
     async with central.database.transaction() as tx:
-        ledger = await Ledger.load(tx, demand.scopes)
+        ledger = Ledger(await ask(tx, Ledger.around(tx, demand.scopes)))
     assert not vars(ledger)["_lines"], "they are not even read"
 
 

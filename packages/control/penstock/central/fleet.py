@@ -12,6 +12,7 @@ from typing import Final, TypedDict, cast
 
 from penstock.kernel import wakeups
 from penstock.kernel.db import Tx
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import AllocationId, NodeId, SlotId, TenantId
 
 LOCK: Final = 0x464C4545  # "FLEE"
@@ -49,7 +50,7 @@ class Change:
     revision: int
     kind: str
     node_id: str
-    slot_ids: tuple[str, ...]
+    slot_ids: Sequence[str]
 
 
 async def lock(tx: Tx) -> None:
@@ -91,15 +92,15 @@ async def freed(
     wakeups.notify(tx, ROOM)
 
 
-async def changes_since(tx: Tx, revision: int) -> list[Change]:
-    rows = await tx.fetch(
+def changes_since(revision: int) -> Question[list[Change]]:
+    return Question(
         """
-        SELECT revision, kind, node_id, coalesce(slot_ids, '{}') AS slot_ids FROM fleet_changes
-        WHERE revision > $1 ORDER BY revision
+        SELECT (revision, kind, node_id, coalesce(slot_ids, '{}'))::fleet_change
+        FROM fleet_changes WHERE revision > $1 ORDER BY revision
         """,
-        revision,
+        (revision,),
+        lambda rows: [Change(*row) for row in rows],
     )
-    return [Change(r["revision"], r["kind"], r["node_id"], tuple(r["slot_ids"])) for r in rows]
 
 
 async def revision(tx: Tx) -> int:

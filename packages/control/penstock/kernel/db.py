@@ -124,9 +124,16 @@ class Database:
             now = await connection.fetchval(
                 "SELECT now() FROM set_config('app.tenant', $1, true)", tenant or ""
             )
-            if self._clock is not None:
-                now = self._clock()
-            tx = Tx(connection, now, correlation_id, clock=self._clock)
+            tx = Tx(connection, self.now(now), correlation_id, clock=self._clock)
+            yield tx
+            await flush(connection, tx.outgoing, tx.now)
+
+    @asynccontextmanager
+    async def locked(self, key: int) -> AsyncGenerator[Tx, None]:
+        """As the system, under an advisory lock from the first statement on."""
+        async with self._system.acquire() as connection, connection.transaction():
+            tx = Tx(connection, EPOCH, "", clock=self._clock)
+            await tx.lock(key)
             yield tx
             await flush(connection, tx.outgoing, tx.now)
 
@@ -139,13 +146,20 @@ class Database:
         return await self._system.fetch(sql, *args)
 
     async def run(
-        self, work: Callable[[Tx], Awaitable[T]], *, correlation_id: str = "", patient: bool = True
+        self,
+        work: Callable[[Tx], Awaitable[T]],
+        *,
+        correlation_id: str = "",
+        patient: bool = True,
+        lock: int | None = None,
     ) -> T:
-        """Run idempotent work as the system, again after a lost connection or a lost race."""
+        """Run idempotent work as the system, under a lock if it names one; again after a lost
+        connection or a lost race."""
         delay_s = 0.05
         while True:
             try:
-                async with self.transaction(correlation_id=correlation_id) as tx:
+                opened = self.transaction(correlation_id=correlation_id)
+                async with opened if lock is None else self.locked(lock) as tx:
                     return await work(tx)
             except RACED:
                 pass

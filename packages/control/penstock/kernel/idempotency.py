@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from fastapi import Request, Response
@@ -15,6 +16,7 @@ from fastapi import Request, Response
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Invalid
+from penstock.kernel.questions import Question
 
 KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
@@ -117,45 +119,58 @@ class Answer:
     body: bytes
 
 
-async def answers(tx: Tx, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Answer]:
+def answers(keys: Sequence[tuple[str, str]]) -> Question[dict[tuple[str, str], Answer]]:
     """By actor and key: what was answered before."""
-    if not keys:
-        return {}
-    rows = await tx.fetch(
+    return Question(
         """
-        SELECT actor, key, request, coalesce(response, '') AS response FROM idempotency_keys
+        SELECT k FROM idempotency_keys k
         JOIN unnest($1::text[], $2::text[]) AS asked (actor, key) USING (actor, key)
         """,
-        [actor for actor, _ in keys],
-        [key for _, key in keys],
+        ([actor for actor, _ in keys], [key for _, key in keys]),
+        lambda rows: {
+            (row["actor"], row["key"]): Answer(row["request"], row["response"] or b"")
+            for row in rows
+        },
     )
-    return {
-        (row["actor"], row["key"]): Answer(bytes(row["request"]), bytes(row["response"]))
-        for row in rows
-    }
 
 
-async def record_answers(tx: Tx, given: Sequence[tuple[Actor, str, bytes, int, bytes]]) -> None:
-    """For each actor and key: the request, and what was answered with which status.
+@dataclass(frozen=True)
+class Given:
+    """An answer, and the request that it was given to."""
 
-    A key that somebody took in the meantime is a unique violation.
-    """
+    actor: Actor
+    key: str
+    request: bytes
+    status: int
+    body: bytes
+
+
+async def record_answers(tx: Tx, given: Sequence[Given]) -> None:
+    """A key that somebody took in the meantime is a unique violation."""
     if given:
-        await tx.execute(
-            """
-            INSERT INTO idempotency_keys
-                (tenant_id, actor, key, request, status, response, created_at)
-            SELECT new.*, $7 FROM unnest(
-                $1::text[], $2::text[], $3::text[], $4::bytea[], $5::int[], $6::bytea[]) AS new
-            """,
-            [actor.tenant_id for actor, *_ in given],
-            [actor.name for actor, *_ in given],
-            [key for _, key, *_ in given],
-            [request for _, _, request, *_ in given],
-            [status for *_, status, _ in given],
-            [body for *_, body in given],
-            tx.now,
-        )
+        await tx.execute(recording(1), *recorded(given, tx.now))
+
+
+def recording(first: int) -> str:
+    """The statement that records what `recorded` gives, parameters `first` and following."""
+    kinds = ("text[]", "text[]", "text[]", "bytea[]", "int[]", "bytea[]")
+    columns = ", ".join(f"${first + n}::{kind}" for n, kind in enumerate(kinds))
+    return f"""
+        INSERT INTO idempotency_keys (tenant_id, actor, key, request, status, response, created_at)
+        SELECT new.*, ${first + len(kinds)}::timestamptz FROM unnest({columns}) AS new
+    """  # noqa: S608 # numbers of parameters
+
+
+def recorded(given: Sequence[Given], now: datetime) -> tuple[object, ...]:
+    return (
+        [one.actor.tenant_id for one in given],
+        [one.actor.name for one in given],
+        [one.key for one in given],
+        [one.request for one in given],
+        [one.status for one in given],
+        [one.body for one in given],
+        now,
+    )
 
 
 async def release(tx: Tx, claim: Claim) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import Estimate, WaitedFor
 from penstock.kernel.db import Tx
+from penstock.kernel.questions import Question
 from penstock.placement.model import WaitsFor
 from penstock.placement.plans import Part, Taken
 from penstock.placement.waiting import Lease
@@ -26,19 +27,19 @@ class Due:
     in_s: float | None
 
 
-async def ids(tx: Tx) -> list[AllocationId]:
+def ids(tx: Tx) -> Question[list[AllocationId]]:
     """Who waits, held until the transaction ends: nobody cancels while it is being placed.
 
     Whoever waited too long comes first, so that none is left out by the limit.
     """
-    rows = await tx.fetch(
+    return Question(
         f"""
         SELECT id FROM allocations WHERE {QUEUED}
         ORDER BY expires_at > $1, priority DESC, queued_at, id LIMIT {ROUND_MAX} FOR UPDATE
         """,  # noqa: S608 # constants of this file
-        tx.now,
+        (tx.now,),
+        lambda rows: [AllocationId(id) for id in rows],
     )
-    return [AllocationId(row["id"]) for row in rows]
 
 
 async def count(tx: Tx, tenant: TenantId) -> int:

@@ -8,6 +8,7 @@ from penstock.central.balances import store
 from penstock.central.balances.model import Balance, amount
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, PaymentRequired, Problem
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import TenantId
 
 HOURS_COVERED: Final = 1
@@ -33,8 +34,9 @@ class Gate:
         self._balances = {balance.tenant_id: balance for balance in balances}
 
     @classmethod
-    async def load(cls, tx: Tx, tenants: Collection[TenantId]) -> "Gate":
-        return cls(await store.find(tx, sorted(tenants)) if tenants else [])
+    def of_tenants(cls, tx: Tx, tenants: Collection[TenantId]) -> Question[list[Balance]]:
+        """What it is made of."""
+        return store.balances(tx, sorted(tenants))
 
     def refuse(self, rate: Rate) -> Problem | None:
         balance = self._balances.get(rate.tenant_id)

@@ -9,6 +9,7 @@ from penstock.kernel import audit, events, wakeups
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
+from penstock.kernel.questions import ask
 from penstock_contracts.ids import AllocationId, CreditId, TenantId
 
 
@@ -16,7 +17,7 @@ async def get(tx: Tx, actor: Actor, tenant: str) -> Balance | None:
     """None: the tenant pays afterwards."""
     id = (await tenants.get(tx, actor, tenant)).id
     authorize(actor, "balance.view", Resource("tenant", id, id))
-    found = await store.find(tx, [id])
+    found = await ask(tx, store.balances(tx, [id]))
     return found[0] if found else None
 
 
@@ -49,7 +50,7 @@ async def debit(tx: Tx, id: AllocationId, micros: int, currency: str) -> bool:
 
 
 async def _refuse_other_currency(tx: Tx, id: TenantId, currency: str) -> None:
-    found = await store.find(tx, [id])
+    found = await ask(tx, store.balances(tx, [id]))
     own = {balance.currency for balance in found} or await store.currencies_held(tx, id)
     if own - {currency}:
         raise Conflict(

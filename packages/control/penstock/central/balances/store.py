@@ -3,39 +3,36 @@
 from collections.abc import Sequence
 
 from penstock.central.balances.model import Balance, Credit
-from penstock.kernel.db import Tx
+from penstock.kernel.db import Record, Tx
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import AllocationId, TenantId
 
 
-async def find(tx: Tx, tenant_ids: Sequence[TenantId]) -> list[Balance]:
-    """The balances of those tenants that have one, as of the transaction's time."""
-    rows = await tx.fetch(
+def balances(tx: Tx, tenant_ids: Sequence[TenantId]) -> Question[list[Balance]]:
+    """Of those tenants that have one, as of the transaction's time."""
+    return Question(
         """
-        SELECT b.tenant_id, b.currency, b.credited_micros - (
+        SELECT (b.tenant_id, b.currency, b.credited_micros - (
                 SELECT coalesce(sum(debited_micros), 0) FROM debits d
-                WHERE d.tenant_id = b.tenant_id) AS balance,
+                WHERE d.tenant_id = b.tenant_id),
             (SELECT coalesce(sum(cost_micros(
                     lower(u.during), $2, u.gpus, u.price_micros_per_gpu_hour)), 0)
                 FROM usage_segments u
-                WHERE u.tenant_id = b.tenant_id AND upper_inf(u.during)) AS accrued,
+                WHERE u.tenant_id = b.tenant_id AND upper_inf(u.during)),
             (SELECT coalesce(sum(a.gpus * a.price_micros_per_gpu_hour), 0) FROM allocations a
                 WHERE a.tenant_id = b.tenant_id AND a.freed_at IS NULL AND a.node_id IS NOT NULL
-                AND (a.desired = 'active' OR a.observed = 'active')) AS burn
+                AND (a.desired = 'active' OR a.observed = 'active')))::balance_line
         FROM balances b WHERE b.tenant_id = ANY($1)
         """,
-        list(tenant_ids),
-        tx.now,
+        (tenant_ids, tx.now),
+        lambda rows: [_balance(row) for row in rows],
     )
-    return [
-        Balance(
-            TenantId(row["tenant_id"]),
-            row["currency"],
-            int(row["balance"]),
-            int(row["accrued"]),
-            int(row["burn"]),
-        )
-        for row in rows
-    ]
+
+
+def _balance(row: Record) -> Balance:
+    return Balance(
+        TenantId(row["tenant_id"]), row["currency"], row["balance"], row["accrued"], row["burn"]
+    )
 
 
 async def add_credit(tx: Tx, credit: Credit) -> None:

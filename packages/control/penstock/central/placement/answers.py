@@ -11,6 +11,8 @@ from penstock.central.placement.wants import Want
 from penstock.kernel import idempotency
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Problem
+from penstock.kernel.idempotency import Given
+from penstock.kernel.questions import Question
 from penstock.placement import estimates, solver
 from penstock.placement.model import Fleet, Refusal, Request
 from penstock.placement.waiting import Lease
@@ -27,6 +29,7 @@ class Unplaced:
 
 
 Decided = Outcome | Unplaced
+Used = dict[tuple[str, str], idempotency.Answer]
 
 
 def hopeful(decided: Sequence[Decided]) -> list[Request]:
@@ -63,18 +66,33 @@ def twins(asks: Sequence[Ask]) -> dict[str, str]:
     return same
 
 
-async def given_before(tx: Tx, asks: Sequence[Ask], *, again: bool) -> dict[str, Outcome]:
+def keyed(asks: Sequence[Ask]) -> list[Given]:
+    """What is answered to the keys of these, once they have their allocations."""
+    return [
+        Given(ask.actor, ask.key, ask.fingerprint, 201, ask.id.encode())
+        for ask in asks
+        if ask.key is not None
+    ]
+
+
+def used_keys(asks: Sequence[Ask]) -> Question[Used]:
+    """What was answered to the keys of these."""
+    return idempotency.answers([(ask.actor.name, ask.key) for ask in asks if ask.key is not None])
+
+
+async def given_before(
+    tx: Tx, asks: Sequence[Ask], used: Used, *, again: bool
+) -> dict[str, Outcome]:
     """By ask id: answers that a commit before this one gave.
 
     Either this very commit, whose reply was lost, or another request with the same key.
     """
     committed = await allocations.find(tx, [ask.id for ask in asks]) if again else []
     outcomes: dict[str, Outcome] = {a.id: given(a, tx.now) for a in committed}
-    keyed = [ask for ask in asks if ask.key is not None and ask.id not in outcomes]
-    used = await idempotency.answers(tx, [(ask.actor.name, ask.key or "") for ask in keyed])
+    asked = [ask for ask in asks if ask.key is not None and ask.id not in outcomes]
     meant = {key: answer.request for key, answer in used.items()}
     replays: dict[str, AllocationId] = {}
-    for ask in keyed:
+    for ask in asked:
         key = (ask.actor.name, ask.key or "")
         if meant.setdefault(key, ask.fingerprint) != ask.fingerprint:
             outcomes[ask.id] = idempotency.reused()
@@ -93,15 +111,10 @@ def given(allocation: Allocation, now: datetime, *, replayed: bool = False) -> P
 
 
 async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided]) -> None:
-    """The answer to a key is its allocation. A key that led to a refusal stays free."""
-    await idempotency.record_answers(
-        tx,
-        [
-            (ask.actor, ask.key, ask.fingerprint, 201, ask.id.encode())
-            for ask in asks
-            if ask.key is not None and isinstance(outcomes[ask.id], Placed | Queued)
-        ],
-    )
+    """The answer to a key is its allocation: of who waits, here; of who is placed, with it. A key
+    that led to a refusal stays free."""
+    queued = [ask for ask in asks if isinstance(outcomes[ask.id], Queued)]
+    await idempotency.record_answers(tx, keyed(queued))
 
 
 def unavailable(one: Unplaced, fleet: Fleet, leases: Sequence[Lease]) -> Problem:

@@ -1,6 +1,6 @@
 """What a site must know of each slot that is claimed. A slot never changes, so it is read once."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -12,13 +12,13 @@ KNOWN_MAX: Final = 1 << 17
 
 
 class Bindings:
-    """Of the slots that this replica has claimed, without their fences; bounded."""
+    """Of the slots on nodes where this replica placed something, without fences; bounded."""
 
     def __init__(self) -> None:
         self._known: dict[str, bytes] = {}  # encoded: cheap to keep, cheap to send
 
-    def unknown(self, slot_ids: Iterable[str]) -> list[str]:
-        return [id for id in slot_ids if id not in self._known]
+    def lack(self, taken: Sequence[Taken]) -> bool:
+        return any(one.slot_id not in self._known for one in taken)
 
     def learn(self, rows: Sequence[Record]) -> None:
         for row in rows:

@@ -24,10 +24,11 @@ from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.gates import Gates
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
-from penstock.central.placement.wants import Judge, Want
+from penstock.central.placement.wants import Judge, Names, Standing, Want
 from penstock.central.placement.writing import Placement, Writer
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
+from penstock.kernel.questions import ask_all
 from penstock.placement import estimates, solver
 from penstock.placement.model import Fleet, Plan
 from penstock_contracts.failpoints import Failpoint
@@ -54,7 +55,7 @@ class Committer:
         for _ in range(ATTEMPTS_MAX):
             try:
                 outcomes = await self._database.run(
-                    lambda tx: self._place(tx, asks, again=next(tries) > 0)
+                    lambda tx: self._place(tx, asks, again=next(tries) > 0), lock=fleet.LOCK
                 )
             except asyncpg.UniqueViolationError:
                 continue
@@ -74,25 +75,37 @@ class Committer:
         return answers.explained(decided, current, leases_near)
 
     async def _place(self, tx: Tx, asks: Sequence[Ask], *, again: bool) -> list[Decided]:
-        await fleet.lock(tx)
-        current = await self._snapshot.borrow(tx)
-        self._bindings.forget()
         same = answers.twins(asks)
         fresh = [ask for ask in asks if ask.id not in same]
-        outcomes: dict[str, Decided] = {**await answers.given_before(tx, fresh, again=again)}
-        new = [ask for ask in asks if ask.id not in outcomes and ask.id not in same]
+        news, used, in_line = self._snapshot.news(), answers.used_keys(fresh), waiting.ids(tx)
+        names = Names(fresh)
+        await ask_all(tx, [news, used, in_line, *names.questions])
+        current = await self._snapshot.borrow(tx, news.answer)
+        self._bindings.forget()
+        before = await answers.given_before(tx, fresh, used.answer, again=again)
+        outcomes: dict[str, Decided] = {**before}
+        new = [ask for ask in fresh if ask.id not in outcomes]
         if new or not asks:
-            await self._decide(tx, new, current, outcomes)
+            waited = await line.load(tx, in_line.answer)
+            await self._decide(tx, new, names, waited, current, outcomes)
             await answers.remember(tx, new, outcomes)
             BEFORE.hit()
         return [outcomes[same.get(ask.id, ask.id)] for ask in asks]
 
     async def _decide(
-        self, tx: Tx, asks: list[Ask], current: Fleet, outcomes: dict[str, Decided]
+        self,
+        tx: Tx,
+        asks: list[Ask],
+        names: Names,
+        waited: list[Want],
+        current: Fleet,
+        outcomes: dict[str, Decided],
     ) -> None:
-        judge = await wants.judge_of(tx, asks)
-        waited = await line.load(tx)
-        gates = await Gates.load(tx, [*judge.projects, *(want.project for want in waited)])
+        found = names.projects.answer
+        standing = Standing(found)
+        projects = [*found, *(want.project for want in waited)]
+        gates = await Gates.load(tx, projects, besides=standing.questions)
+        judge = await wants.judge_of(tx, asks, names, standing)
         async with Writer(tx, self._bindings) as writer:
             if waited or any(ask.queue for ask in asks):
                 wanted = _wanted(asks, judge, outcomes)

@@ -1,6 +1,7 @@
 """Whether a tenant may hold more: its quotas at every level, then its balance."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from penstock.central.balances.gate import Gate
 from penstock.central.placement.wants import Want
@@ -8,6 +9,7 @@ from penstock.central.projects.model import Project
 from penstock.central.quotas.ledger import Ledger
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Problem
+from penstock.kernel.questions import Question, ask_all
 
 
 class Gates:
@@ -22,11 +24,15 @@ class Gates:
         return self._ledger.never(want.demand)
 
     @classmethod
-    async def load(cls, tx: Tx, projects: Collection[Project]) -> "Gates":
-        """For what is wanted in these projects."""
+    async def load(
+        cls, tx: Tx, projects: Collection[Project], besides: Sequence[Question[Any]] = ()
+    ) -> "Gates":
+        """For what is wanted in these projects. Other questions may be asked `besides`."""
         scopes = {id for p in projects for id in (p.id, p.organization_id, p.tenant_id)}
-        ledger = await Ledger.load(tx, scopes)
-        return cls(ledger, await Gate.load(tx, {p.tenant_id for p in projects}))
+        lines = Ledger.around(tx, scopes)
+        balances = Gate.of_tenants(tx, {p.tenant_id for p in projects})
+        await ask_all(tx, [lines, balances, *besides])
+        return cls(Ledger(lines.answer), Gate(balances.answer))
 
     def refuse(self, want: Want) -> Problem | None:
         return self._ledger.refuse(want.demand) or self._gate.refuse(want.rate)

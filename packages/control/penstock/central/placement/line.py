@@ -9,14 +9,14 @@ from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
+from penstock_contracts.ids import AllocationId
 
 
-async def load(tx: Tx) -> list[Want]:
+async def load(tx: Tx, ids: Sequence[AllocationId]) -> list[Want]:
     """What those want who wait. Whoever waited too long waits no more."""
-    ids = await waiting.ids(tx)
     if not ids:
         return []
-    found = await store.find(tx, ids)
+    found = await store.find(tx, list(ids))
     overdue = {a.id for a in found if a.wait.expires_at and a.wait.expires_at <= tx.now}
     if overdue:
         await _expire(tx, [a for a in found if a.id in overdue])

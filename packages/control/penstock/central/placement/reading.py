@@ -5,6 +5,7 @@ from typing import Protocol
 
 from penstock.central.placement.snapshot import Snapshot
 from penstock.kernel.db import Tx
+from penstock.kernel.questions import ask
 from penstock.placement.model import Fleet
 
 
@@ -24,6 +25,6 @@ class Reading:
 
     async def read(self, tx: Tx) -> Fleet:
         async with self._turn:
-            fleet = await self._snapshot.borrow(tx)
+            fleet = await self._snapshot.borrow(tx, await ask(tx, self._snapshot.news()))
             self._snapshot.settle()
             return fleet

@@ -1,15 +1,17 @@
 """The solver's fleet, kept current from the log of changes. Read under the fleet's lock."""
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from penstock.central import fleet
-from penstock.central.fleet import NodeRow
+from penstock.central.fleet import Change, NodeRow
 from penstock.central.nodes.model import blocked
 from penstock.kernel.db import Tx
+from penstock.kernel.questions import Question
 from penstock.placement.model import Fleet, Node, Slot
 
+LAST: Final = (1 << 63) - 1  # a revision that nothing comes after: who reads all has no news
 NO_CHASSIS: Final = Slot("", 0, 0, 0, approved=False, free=False)
 
 
@@ -25,19 +27,23 @@ class Snapshot:
         self._settled = -1  # the revision that is surely the database's; before the first: -1
         self._unsure: set[str] = set()
 
-    async def borrow(self, tx: Tx) -> Fleet:
+    def news(self) -> Question[list[Change]]:
+        """What happened since the last loan, to be asked for before the next one."""
+        return fleet.changes_since(self._settled if self._settled >= 0 else LAST)
+
+    async def borrow(self, tx: Tx, changes: Sequence[Change]) -> Fleet:
+        """The fleet as it is, given what its news were."""
         if self._settled < 0:
             revision = await fleet.revision(tx)
             self._fleet = Fleet(see_all(await fleet.nodes(tx, None)))
             self._unsure.clear()
             gc.freeze()  # a fleet is large and lives long: collecting it in vain would take 100 ms
         else:
-            revision = await self._catch_up(tx)
+            revision = await self._catch_up(tx, changes)
         self._settled = self._fleet.revision = revision
         return self._fleet
 
-    async def _catch_up(self, tx: Tx) -> int:
-        changes = await fleet.changes_since(tx, self._settled)
+    async def _catch_up(self, tx: Tx, changes: Sequence[Change]) -> int:
         anew = self._unsure | {change.node_id for change in changes if change.kind == "node"}
         for change in changes:
             if change.node_id not in anew:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from penstock.central.access.authorization import authorize
 from penstock.central.allocations import store as allocations
@@ -24,6 +25,7 @@ from penstock.central.tenants.model import Status
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Forbidden, Invalid, NotFound, Problem
+from penstock.kernel.questions import Question, ask_all
 from penstock.placement.model import Request, Shape
 from penstock_contracts.ids import AllocationId, SiteId, TenantId
 
@@ -54,6 +56,32 @@ class Want:
         return change.price_micros_max is not None or self.policy.price_micros_max is None
 
 
+class Names:
+    """What the asks of a batch name: to be asked for, and then there."""
+
+    def __init__(self, asks: Sequence[Ask]) -> None:
+        references = list({ask.project for ask in asks})
+        self.projects = projects.named_so(references, {ask.actor.tenant_id for ask in asks})
+        self.skus = sku_service.named_so(list({ask.sku for ask in asks}))
+
+    @property
+    def questions(self) -> tuple[Question[list[Project]], Question[list[Sku]]]:
+        return self.projects, self.skus
+
+
+class Standing:
+    """How the tenants of these projects stand: their status, and the policy in force."""
+
+    def __init__(self, found: Sequence[Project]) -> None:
+        owners = {project.tenant_id for project in found}
+        self.policies = policies.of_tenants(owners)
+        self.statuses = tenants.statuses(owners)
+
+    @property
+    def questions(self) -> tuple[Question[Any], ...]:
+        return self.policies, self.statuses
+
+
 @dataclass(frozen=True)
 class Known:
     """What the asks of a batch may speak of."""
@@ -74,10 +102,6 @@ class Judge:
         self._known = known
         self._alike: dict[object, Want | Problem] = {}
 
-    @property
-    def projects(self) -> list[Project]:
-        return self._known.projects
-
     def judge(self, ask: Ask) -> Want | Problem:
         asked = (
             ask.actor, ask.project, ask.sku, ask.gpus, ask.site, ask.terms, ask.priority,
@@ -96,24 +120,20 @@ class Judge:
             return refusal
 
 
-async def judge_of(tx: Tx, asks: Sequence[Ask]) -> Judge:
+async def judge_of(tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing) -> Judge:
     """Who knows all that these may speak of."""
-    return Judge(tx, await _look_up(tx, asks))
+    return Judge(tx, await _look_up(tx, asks, names, standing))
 
 
-async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
-    found = await projects.find(
-        tx, list({ask.project for ask in asks}), {ask.actor.tenant_id for ask in asks}
-    )
-    owners = [project.tenant_id for project in found]
+async def _look_up(tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing) -> Known:
     apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
     leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []
     return Known(
-        projects=found,
-        skus=await sku_service.find(tx, list({ask.sku for ask in asks})),
+        projects=names.projects.answer,
+        skus=names.skus.answer,
         sites={name: await _site(tx, name) for name in {ask.site for ask in asks if ask.site}},
-        policies=await policies.find(tx, owners),
-        statuses=await tenants.statuses(tx, owners),
+        policies=standing.policies.answer,
+        statuses=standing.statuses.answer,
         leases={lease.id: lease for lease in leases},
     )
 
@@ -209,7 +229,11 @@ async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
     if not waiting:
         return []
     asks = [_asked(allocation) for allocation in waiting]
-    known = await _look_up(tx, asks)
+    names = Names(asks)
+    await ask_all(tx, names.questions)
+    standing = Standing(names.projects.answer)
+    await ask_all(tx, standing.questions)
+    known = await _look_up(tx, asks, names, standing)
     owners = {project.id: project for project in known.projects}
     skus = {sku.id: sku for sku in known.skus}
     return [

@@ -4,16 +4,19 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, Self
 
 import orjson
 
 from penstock.central.allocations import orders, waiting
 from penstock.central.allocations.model import Allocation
+from penstock.central.placement.answers import keyed
 from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.db import Record, Tx
+from penstock.kernel.idempotency import recorded, recording
 from penstock.kernel.outgoing import append, drain, hold
 from penstock.placement.model import Plan
 
@@ -50,13 +53,15 @@ PLACE: Final = f"""
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
         SELECT revision::bigint, 'claim', node, slots, id, tenant, receipt, $1 FROM placed
+    ), answered AS (
+        {recording(32)}
     )
     SELECT {append(25)}
 """  # noqa: S608 numbers of parameters, nothing else
 BINDINGS: Final = """
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
         cleanup_steps
-    FROM slots WHERE id = ANY($1)
+    FROM slots WHERE node_id = ANY($1)
 """
 
 
@@ -102,7 +107,8 @@ class Writer:
         for one in placed:
             _tell(self._tx, one, self._bindings.of(one.plan.taken))
         # The database waits for what a statement takes, so it is written before the last is done.
-        letter = [self._tx.now, *_texts(placed), *drain(self._tx.outgoing), self._tx.now]
+        now = self._tx.now
+        letter = [now, *_texts(placed), *drain(self._tx.outgoing), now, *_answers(placed, now)]
         await self._finish()
         await waiting.place(self._tx, [one.allocation for one in placed if one.want.waited])
         if more and not self._holds:
@@ -111,10 +117,11 @@ class Writer:
         await self._send(letter)
 
     async def _learn(self, placed: Sequence[Placement]) -> None:
-        unknown = self._bindings.unknown(id for one in placed for id in one.allocation.slot_ids)
+        """All slots of a node at once: whoever comes next is likely to be placed there too."""
+        unknown = {one.plan.node_id for one in placed if self._bindings.lack(one.plan.taken)}
         if unknown:
             await self._finish()
-            self._bindings.learn(await self._tx.fetch(BINDINGS, unknown))
+            self._bindings.learn(await self._tx.fetch(BINDINGS, list(unknown)))
 
     async def _send(self, letter: list[object]) -> None:
         self._sent = asyncio.create_task(self._tx.fetch(PLACE, *letter))
@@ -126,6 +133,11 @@ class Writer:
         sent, self._sent = self._sent, None
         if sent is not None:
             await sent
+
+
+def _answers(placed: Sequence[Placement], now: datetime) -> tuple[object, ...]:
+    """To the keys of those who asked just now; who waited had theirs before."""
+    return recorded(keyed([one.want.ask for one in placed if not one.want.waited]), now)
 
 
 def _texts(placed: Sequence[Placement]) -> list[str]:

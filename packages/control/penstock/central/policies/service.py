@@ -15,6 +15,7 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
+from penstock.kernel.questions import Question, ask
 from penstock_contracts.ids import SiteId, TenantId
 
 
@@ -25,11 +26,13 @@ async def get(tx: Tx, actor: Actor, tenant: str) -> Policy:
     return (await find(tx, [owner.id]))[owner.id]
 
 
-async def find(tx: Tx, owners: Iterable[TenantId]) -> dict[TenantId, Policy]:
+def of_tenants(owners: Iterable[TenantId]) -> Question[dict[TenantId, Policy]]:
     """The policy of each tenant; one that allows everything for those that have none."""
-    ids = sorted(set(owners))
-    known = await store.find(tx, ids)
-    return {id: known.get(id) or Policy(id) for id in ids}
+    return store.of_tenants(sorted(set(owners)))
+
+
+async def find(tx: Tx, owners: Iterable[TenantId]) -> dict[TenantId, Policy]:
+    return await ask(tx, of_tenants(owners))
 
 
 async def put(

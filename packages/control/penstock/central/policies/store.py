@@ -7,6 +7,7 @@ import asyncpg
 from penstock.central.policies.model import Policy
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
+from penstock.kernel.questions import Question
 from penstock.placement.model import Strategy
 from penstock_contracts.ids import SiteId, TenantId
 
@@ -29,11 +30,16 @@ def _policy(row: asyncpg.Record) -> Policy:
     )
 
 
-async def find(tx: Tx, tenants: Sequence[TenantId]) -> dict[TenantId, Policy]:
-    rows = await tx.fetch(
-        f"SELECT {COLUMNS} FROM placement_policies WHERE tenant_id = ANY($1)", list(tenants)
+def of_tenants(tenants: Sequence[TenantId]) -> Question[dict[TenantId, Policy]]:
+    """The policy of each; one that allows everything for those that have none."""
+    return Question(
+        "SELECT p FROM placement_policies p WHERE tenant_id = ANY($1)",
+        (tenants,),
+        lambda rows: {
+            **{id: Policy(id) for id in tenants},
+            **{policy.tenant_id: policy for policy in map(_policy, rows)},
+        },
     )
-    return {policy.tenant_id: policy for policy in map(_policy, rows)}
 
 
 async def put(tx: Tx, actor: Actor, policy: Policy) -> None:

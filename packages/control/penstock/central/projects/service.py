@@ -17,6 +17,7 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
+from penstock.kernel.questions import Question, ask
 from penstock_contracts.ids import ProjectId, TenantId
 
 
@@ -58,13 +59,19 @@ async def meant(tx: Tx, actor: Actor, reference: str) -> Project:
     return _mine(await find(tx, [reference], {actor.tenant_id}), actor, reference)
 
 
-async def find(
-    tx: Tx, references: list[str], tenants: Collection[TenantId | None]
-) -> list[Project]:
+def named_so(
+    references: list[str], tenants: Collection[TenantId | None]
+) -> Question[list[Project]]:
     """By id, whoever's they are, or by a name in these tenants (None: in all). `pick` says
     which one an actor means."""
     within = None if None in tenants else [tenant for tenant in tenants if tenant is not None]
-    return await store.find(tx, references, within)
+    return store.meant(references, within)
+
+
+async def find(
+    tx: Tx, references: list[str], tenants: Collection[TenantId | None]
+) -> list[Project]:
+    return await ask(tx, named_so(references, tenants))
 
 
 async def named(tx: Tx, tenant_id: TenantId, name: str) -> Project | None:

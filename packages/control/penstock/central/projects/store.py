@@ -6,6 +6,7 @@ from penstock.central.access.authorization import Reach
 from penstock.central.projects.model import Project
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
 COLUMNS = "id, tenant_id, organization_id, name, created_at"
@@ -37,17 +38,16 @@ async def add(tx: Tx, project: Project) -> None:
         raise Conflict(f"there is a project named {project.name!r} already", code="name_taken")
 
 
-async def find(tx: Tx, references: list[str], tenants: list[TenantId] | None) -> list[Project]:
+def meant(references: list[str], tenants: list[TenantId] | None) -> Question[list[Project]]:
     """By id or by name, whichever each reference is; by name only in these tenants, if any."""
-    rows = await tx.fetch(
-        f"""
-        SELECT {COLUMNS} FROM projects
+    return Question(
+        """
+        SELECT p FROM projects p
         WHERE id = ANY($1) OR name = ANY($1) AND ($2::text[] IS NULL OR tenant_id = ANY($2))
         """,
-        references,
-        tenants,
+        (references, tenants),
+        lambda rows: [_project(row) for row in rows],
     )
-    return [_project(row) for row in rows]
 
 
 async def page(tx: Tx, reach: Reach, after: str, limit: int) -> list[Project]:

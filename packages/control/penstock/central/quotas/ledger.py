@@ -8,6 +8,7 @@ from penstock.central.quotas import refusals, store
 from penstock.central.quotas.model import LEASED, NODES, TOTAL, Kind, Line, Measure, gpus, spend
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Problem
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
 
@@ -62,8 +63,9 @@ class Ledger:
         self._shares: dict[int, Share] = {}  # by the demand's identity: many want the same
 
     @classmethod
-    async def load(cls, tx: Tx, scopes: Collection[str]) -> "Ledger":
-        return cls(await store.limited(tx, sorted(scopes), LEASED) if scopes else [])
+    def around(cls, tx: Tx, scopes: Collection[str]) -> Question[list[Line]]:
+        """What it is made of."""
+        return store.limited(tx, sorted(scopes), LEASED)
 
     def refuse(self, demand: Demand) -> Problem | None:
         """Why it does not fit: the line with the least room. None: it fits into all."""

@@ -19,6 +19,7 @@ from penstock.kernel import audit, events, wakeups
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid
+from penstock.kernel.questions import ask
 from penstock_contracts.ids import TenantId
 
 CHANGES: Final = {
@@ -71,7 +72,7 @@ async def _lock(tx: Tx, scope: Scope, measure: Measure) -> None:
 
 async def refuse_more(tx: Tx, tenant_id: TenantId, measure: Measure, more: int) -> None:
     """Unless the tenant may hold so many more. The caller holds the lock under which it takes."""
-    for line in await store.limited(tx, [tenant_id], [measure.kind]):
+    for line in await ask(tx, store.limited(tx, [tenant_id], [measure.kind])):
         if line.measure == measure and more > line.room:
             raise refusals.exceeded(line, more)
 

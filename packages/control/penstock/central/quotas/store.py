@@ -6,6 +6,7 @@ import asyncpg
 
 from penstock.central.quotas.model import Kind, Level, Limit, Line, Measure, Scope
 from penstock.kernel.db import Tx
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import OrganizationId, TenantId
 
 
@@ -63,20 +64,19 @@ async def line(tx: Tx, scope: Scope, measure: Measure) -> Line:
     return Line(scope.level, scope.id, measure, row["most"], row["used"], row["due"])
 
 
-async def limited(tx: Tx, scope_ids: Sequence[str], kinds: Sequence[Kind]) -> list[Line]:
+def limited(tx: Tx, scope_ids: Sequence[str], kinds: Sequence[Kind]) -> Question[list[Line]]:
     """Each limit of these scopes, with what is used under it as of the transaction's time."""
-    rows = await tx.fetch(
+    return Question(
         """
-        SELECT q.scope, q.scope_id, q.kind, q.family, q.currency, q.most, u.used, u.due
+        SELECT (q.scope, q.scope_id, q.kind, q.family, q.currency, q.most, u.used,
+            u.due)::quota_line
         FROM quotas q CROSS JOIN LATERAL quota_use(
             q.tenant_id, q.scope, q.scope_id, q.kind, q.family, q.currency, $2) AS u
         WHERE q.scope_id = ANY($1) AND q.kind = ANY($3)
         """,
-        list(scope_ids),
-        tx.now,
-        list(kinds),
+        (scope_ids, tx.now, kinds),
+        lambda rows: [_line(row) for row in rows],
     )
-    return [_line(row) for row in rows]
 
 
 async def limits(tx: Tx, tenant_id: TenantId, measure: Measure) -> list[Limit]:

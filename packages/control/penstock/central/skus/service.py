@@ -7,6 +7,7 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
+from penstock.kernel.questions import Question, ask
 
 
 async def create(tx: Tx, actor: Actor, sku: Sku) -> Sku:
@@ -32,9 +33,13 @@ async def get(tx: Tx, actor: Actor, reference: str) -> Sku:
     return found[0]
 
 
-async def find(tx: Tx, references: list[str]) -> list[Sku]:
+def named_so(references: list[str]) -> Question[list[Sku]]:
     """By id or by name. Everyone sees the catalog."""
-    return await store.find(tx, references)
+    return store.meant(references)
+
+
+async def find(tx: Tx, references: list[str]) -> list[Sku]:
+    return await ask(tx, named_so(references))
 
 
 async def families(tx: Tx) -> set[str]:

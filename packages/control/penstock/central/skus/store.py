@@ -5,6 +5,7 @@ import asyncpg
 from penstock.central.skus.model import Sku
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
+from penstock.kernel.questions import Question
 from penstock.placement.model import Shape
 from penstock_contracts.ids import SkuId
 
@@ -43,12 +44,13 @@ async def add(tx: Tx, sku: Sku) -> None:
         raise Conflict(f"there is a SKU named {sku.name!r} already", code="name_taken")
 
 
-async def find(tx: Tx, references: list[str]) -> list[Sku]:
+def meant(references: list[str]) -> Question[list[Sku]]:
     """By id or by name, whichever each reference is."""
-    rows = await tx.fetch(
-        f"SELECT {COLUMNS} FROM skus WHERE id = ANY($1) OR name = ANY($1)", references
+    return Question(
+        "SELECT s FROM skus s WHERE id = ANY($1) OR name = ANY($1)",
+        (references,),
+        lambda rows: [_sku(row) for row in rows],
     )
-    return [_sku(row) for row in rows]
 
 
 async def families(tx: Tx) -> set[str]:

@@ -15,6 +15,7 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
 from penstock.kernel.events import Event
+from penstock.kernel.questions import Question, ask
 from penstock_contracts.ids import TenantId
 
 
@@ -64,12 +65,12 @@ async def named(tx: Tx, name: str) -> Tenant | None:
     return await store.named(tx, name)
 
 
-async def statuses(tx: Tx, ids: Iterable[TenantId]) -> dict[TenantId, Status]:
-    return await store.statuses(tx, sorted(set(ids)))
+def statuses(ids: Iterable[TenantId]) -> Question[dict[TenantId, Status]]:
+    return store.statuses(sorted(set(ids)))
 
 
 async def status(tx: Tx, id: TenantId) -> Status:
-    return (await statuses(tx, [id]))[id]
+    return (await ask(tx, statuses([id])))[id]
 
 
 async def with_status(tx: Tx, resource: Resource) -> Resource:

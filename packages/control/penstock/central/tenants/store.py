@@ -7,6 +7,7 @@ import asyncpg
 from penstock.central.tenants.model import Status, Tenant
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import TenantId
 
 COLUMNS = "id, name, created_at, status, status_reason, status_at"
@@ -62,9 +63,12 @@ async def named(tx: Tx, name: str) -> Tenant | None:
     return _tenant(row) if row else None
 
 
-async def statuses(tx: Tx, ids: Sequence[TenantId]) -> dict[TenantId, Status]:
-    rows = await tx.fetch("SELECT id, status FROM tenants WHERE id = ANY($1)", list(ids))
-    return {TenantId(row["id"]): Status(row["status"]) for row in rows}
+def statuses(ids: Sequence[TenantId]) -> Question[dict[TenantId, Status]]:
+    return Question(
+        "SELECT t FROM tenants t WHERE id = ANY($1)",
+        (ids,),
+        lambda rows: {TenantId(row["id"]): Status(row["status"]) for row in rows},
+    )
 
 
 async def offboarding(tx: Tx) -> list[TenantId]:
