@@ -158,7 +158,6 @@ def main() -> None:
     started = time.perf_counter()
     load = uvloop.run(run(requests, given.port, given.connections, given.per_s))
     elapsed = time.perf_counter() - started
-    sys.stderr.write(f"client {(time.process_time() - busy) / given.count * 1e6:.0f} us\n")
     print(json.dumps({"elapsed_s": elapsed, **load.tally.told()}))
 
 

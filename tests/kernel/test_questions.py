@@ -55,9 +55,10 @@ async def test_all_are_asked_in_one_statement(known: Database) -> None:
         statements.append(record.query)
 
     async with known.transaction() as tx:
-        await ask(tx, cursors("a"))  # the connection learns what a row is
+        questions = [series(1, 1), cursors("a"), series(2, 2)]
+        await ask_all(tx, questions)  # the connection learns what such rows are
         tx.connection.add_query_logger(note)
-        await ask_all(tx, [series(1, 1), cursors("a"), series(2, 2)])
+        await ask_all(tx, questions)
         tx.connection.remove_query_logger(note)
     assert len(statements) == 1
 
