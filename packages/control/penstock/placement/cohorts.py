@@ -45,7 +45,6 @@ class Cohort:
         self.free = [0] * (GPUS_MAX + 1)
         self.complete: dict[int, int] = {}
         self.whole: dict[int, int] = {}
-        self.wholes: dict[int, dict[str, set[str]]] = {}  # GPUs → leaf → nodes
 
     def count(self, state: State, by: int) -> None:
         self.approved[state.approved] += by
