@@ -34,13 +34,14 @@ class Traits(NamedTuple):
 
 
 class Cohort:
-    """`approved` and `free` count undivided nodes by how many GPUs they have of that;
-    `complete` and `whole` count those that are that, by their GPUs.
+    """`sizes` counts nodes by their GPUs. `approved` and `free` count undivided nodes by how many
+    GPUs they have of that; `complete` and `whole` count those that are that, by their GPUs.
     """
 
     def __init__(self, traits: Traits) -> None:
         self.traits = traits
         self.size = 0
+        self.sizes: dict[int, int] = {}
         self.approved = [0] * (GPUS_MAX + 1)
         self.free = [0] * (GPUS_MAX + 1)
         self.complete: dict[int, int] = {}
@@ -104,6 +105,9 @@ RULES: Final[tuple[Rule, ...]] = (
     schedulable,
     divided_as_asked,
 )
+
+# Rules that say what a request may use, whoever holds it or whatever is wrong with it now.
+REACH: Final = tuple(rule for rule in RULES if rule is not schedulable)
 
 
 def failed(asked: Request | Share, traits: Traits) -> str | None:

@@ -195,10 +195,8 @@ class Family:
             self.cohorts[row.cohort.traits] = row.cohort
         else:
             del self.cohorts[row.cohort.traits]
-        gpus = row.layout.gpus
-        self.sizes[gpus] = self.sizes.get(gpus, 0) + by
-        if not self.sizes[gpus]:
-            del self.sizes[gpus]
+        for sizes in (self.sizes, row.cohort.sizes):
+            _add(sizes, row.layout.gpus, by)
 
     def _index(self, id: str, row: Row) -> None:
         state, cohort = row.state, row.cohort
@@ -235,6 +233,12 @@ class Family:
             self._known = set(self.undivided.live)
         self._known.add(state)
         self._rankings.clear()
+
+
+def _add(counts: dict[int, int], key: int, by: int) -> None:
+    counts[key] = counts.get(key, 0) + by
+    if not counts[key]:
+        del counts[key]
 
 
 _EMPTY: Final = Divided(0, 0, ())

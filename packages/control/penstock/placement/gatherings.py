@@ -1,6 +1,7 @@
 """Whole nodes of one site, gathered into gangs leaf by leaf.
 
-Leaves are chosen by how many nodes they hold. Only of those that are chosen are the nodes looked at.
+Leaves are chosen by how many nodes they hold; only the nodes of those that are chosen are
+looked at.
 """
 
 from collections.abc import Iterator, Set
