@@ -42,6 +42,7 @@ class NodeRow(TypedDict):
     approved: list[bool]
     fences: list[int]
     free: list[bool]
+    unready: str
 
 
 @dataclass(frozen=True)
