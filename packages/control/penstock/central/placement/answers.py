@@ -151,10 +151,10 @@ def _detail(one: Unplaced) -> str:
 
 def _suggestion(one: Unplaced, changes: Sequence[Change], ends: Sequence[Lease]) -> str:
     """Only what is true: waiting is named if it would help."""
-    if one.kept:
-        return "ask with `queue: true` to wait as well"
     if changes:
         return f"it would fit {changes[0].what}"
+    if one.kept:
+        return "ask with `queue: true` to wait as well"
     if not ends:
         known = "" if one.refusal.never else "no lease is known whose end would make room; "
         return f"{known}ask for another SKU, or the platform for more capacity or another policy"
