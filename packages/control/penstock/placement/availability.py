@@ -48,7 +48,7 @@ def count_all(request: Request, fleet: Fleet) -> dict[str, int]:
 
 def _sites(request: Request, family: Family) -> set[str]:
     def reached(traits: Traits) -> bool:
-        return all(rule(request, traits) for rule in cohorts.REACH)
+        return all(rule(request, traits) for rule in screens.REACH)
 
     return {traits.site_id for traits in family.cohorts if reached(traits)}
 

@@ -106,9 +106,6 @@ RULES: Final[tuple[Rule, ...]] = (
     divided_as_asked,
 )
 
-# Rules that say what a request may use, whoever holds it or whatever is wrong with it now.
-REACH: Final = tuple(rule for rule in RULES if rule is not schedulable)
-
 
 def failed(asked: Request | Share, traits: Traits) -> str | None:
     """The first rule that nodes with these traits fail."""

@@ -103,7 +103,7 @@ def _unmet(asked: Request | Share, every: list[Traits]) -> str:
 
 
 def _within_reach(asked: Request | Share, traits: Traits) -> bool:
-    return all(rule(asked, traits) for rule in cohorts.REACH)
+    return all(rule(asked, traits) for rule in screens.REACH)
 
 
 def _too_many_gpus(request: Request, reach: list[Cohort], whose: str) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from penstock.placement import cohorts
+from penstock.placement import screens
 from penstock.placement.cohorts import Traits
 from penstock.placement.requests import Overlay, Request
 
@@ -30,4 +30,4 @@ class Leeway:
         if self.sees_all:
             return True
         bare = replace(request, **{**vars(self.policy), "site_id": None})
-        return all(rule(bare, traits) for rule in cohorts.REACH)
+        return all(rule(bare, traits) for rule in screens.REACH)

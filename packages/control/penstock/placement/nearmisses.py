@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from heapq import nsmallest
 from typing import Final
 
-from penstock.placement import cohorts, slices, states
+from penstock.placement import cohorts, screens, slices, states
 from penstock.placement.cohorts import Cohort, Traits
 from penstock.placement.families import Family, Row
 from penstock.placement.groups import Group
@@ -31,7 +31,7 @@ def _kept_out(request: Request, family: Family, knows: Knows) -> Iterator[NearMi
         if len(failed) == 1 and knows(traits):
             only = frozenset((cohort,))
             screen = cohorts.Screen(frozenset(), only, only, {})
-            fits = slices.rank(request, family, screen, frozenset(request.apart_from))
+            fits = slices.rank(request, family, screen, screens.apart(request, family, only))
             why = traits.blocked or f"{failed[0]} keeps it out"
             for fit in fits[:1]:
                 yield NearMiss(fit.node_id, traits.site_id, failed[0], why)
@@ -55,12 +55,13 @@ def _would_fit(request: Request, row: Row, kind: Kind) -> bool:
 
 def _lacking(request: Request, family: Family) -> list[NearMiss]:
     """Of those that every rule lets pass and that are large enough, whoever holds them."""
+    avoided = screens.apart(request, family, screens.screen(request, family).allowed)
     seen = sorted(_short(request, family), key=lambda short: short[0])
     found: list[tuple[int, str, Cohort, State]] = []
     for missing, state, cohort, group in seen:
         if len(found) >= NEAR_MAX and missing > found[-1][0]:
             break
-        ids = group.least(NEAR_MAX, request.apart_from)
+        ids = group.least(NEAR_MAX, avoided)
         found += [(missing, id, cohort, state) for id in ids]
     return [
         NearMiss(id, cohort.traits.site_id, _rule(request, state), _why(request, state), missing)
