@@ -86,6 +86,7 @@ def test_no_kind_of_change_crowds_out_another() -> None:
         ("another_site", "at site site_b", "n_site_b"),
         ("another_site", "at site site_c", "n_site_c"),
         ("fewer_gpus", "with 2 GPUs", "here"),
+        ("fewer_gpus", "with 1 GPU", "here"),
         ("another_family", "with a10 GPUs, as a10.slice", "m_a10"),
         ("another_family", "with a100 GPUs, as a100.slice", "m_a100"),
     ]

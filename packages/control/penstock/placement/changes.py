@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from penstock.placement import availability
@@ -12,6 +13,7 @@ from penstock.placement.requests import Request
 
 Solve = Callable[[Request, Fleet], Plan | Refusal]
 Sites = tuple[str | None, ...]  # None: any that policy allows
+Sizes = list[tuple[int, Request]]  # the largest first
 OF_A_KIND_MAX: Final = 2
 
 
@@ -81,18 +83,25 @@ class Search:
             sites, "fewer_nodes", "node", [(n, replace(self._request, nodes=n)) for n in smaller]
         )
 
-    def _most(
-        self, sites: Sites, kind: str, noun: str, smaller: list[tuple[int, Request]]
-    ) -> Iterator[Change]:
-        """The most that fit, site after site, as long as it is more than at the last."""
-        enough = 0
-        for site in dict.fromkeys(sites):
-            for count, fewer in smaller:
-                if count > enough and (found := self._at(site, fewer)):
-                    enough = count
-                    where, asked, plan = found
-                    what = f"with {count} {noun}{'s' if count > 1 else ''}{where}"
-                    yield _change(kind, what, asked, plan)
+    def _most(self, sites: Sites, kind: str, noun: str, smaller: Sizes) -> list[Change]:
+        """The most that fit where it was asked for; and the most elsewhere, if that is more."""
+        here, *others = dict.fromkeys(sites)
+        found = list(islice(self._fitting(here, kind, noun, smaller), OF_A_KIND_MAX))
+        enough = found[0][0] if found else 0
+        larger = [(count, fewer) for count, fewer in smaller if count > enough]
+        more = [
+            one for site in others for one in islice(self._fitting(site, kind, noun, larger), 1)
+        ]
+        return [change for _, change in (*found[: OF_A_KIND_MAX - len(more)], *more)]
+
+    def _fitting(
+        self, site: str | None, kind: str, noun: str, smaller: Sizes
+    ) -> Iterator[tuple[int, Change]]:
+        for count, fewer in smaller:
+            if found := self._at(site, fewer):
+                where, asked, plan = found
+                what = f"with {count} {noun}{'s' if count > 1 else ''}{where}"
+                yield count, _change(kind, what, asked, plan)
 
     def _another_family(self) -> Iterator[Change]:
         """Each once, where it was asked for or else wherever policy allows."""
