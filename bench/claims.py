@@ -139,8 +139,10 @@ def _first_claim(fleet: Fleet) -> float:
 def grow(size: Size) -> Figures:
     found = growth.measure(size.fleets, size.decisions)
     costs = {f"decision_us_at_{nodes}": round(us, 1) for nodes, us in found.cpu_us.items()}
+    gangs = {f"gang_us_at_{nodes}": round(us, 1) for nodes, us in found.gang_us.items()}
     return {
         **costs,
+        **gangs,
         "growth_slope": round(found.slope, 3),
         "bytes_per_node": round(found.bytes_per_node),
     }

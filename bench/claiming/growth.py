@@ -16,6 +16,7 @@ from . import mix, stage
 @dataclass(frozen=True)
 class Growth:
     cpu_us: dict[int, float]  # nodes → CPU per decision
+    gang_us: dict[int, float]  # the same for gangs, which the mix has none of
     bytes_per_node: float  # of the largest
 
     @property
@@ -37,17 +38,20 @@ def measure(sizes: tuple[int, ...], decisions: int, passes: int = 3) -> Growth:
     weight, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     best = dict.fromkeys(sizes, math.inf)
+    gangs = dict.fromkeys(sizes, math.inf)
     for number in range(passes):
         for nodes, fleet in fleets.items():
-            best[nodes] = min(best[nodes], _decide(fleet, decisions, number))
-    return Growth(best, weight / sizes[-1])
+            rng = random.Random(number)
+            asked = [_request(rng) for _ in range(decisions)]
+            best[nodes] = min(best[nodes], _decide(fleet, asked, rng))
+            asked = [_gang(rng) for _ in range(decisions // 10)]
+            gangs[nodes] = min(gangs[nodes], _decide(fleet, asked, rng))
+    return Growth(best, gangs, weight / sizes[-1])
 
 
-def _decide(fleet: Fleet, decisions: int, seed: int) -> float:
+def _decide(fleet: Fleet, asked: list[Request], rng: random.Random) -> float:
     """CPU microseconds for each; whatever is placed is freed again, half of it soon."""
-    rng = random.Random(seed)
     held: list[Plan] = []
-    asked = [_request(rng) for _ in range(decisions)]
     spent = 0.0
     for request in asked:
         started = time.process_time()
@@ -60,7 +64,7 @@ def _decide(fleet: Fleet, decisions: int, seed: int) -> float:
             _free(fleet, held.pop(rng.randrange(len(held))))
     for plan in held:
         _free(fleet, plan)
-    return spent / decisions * 1e6
+    return spent / len(asked) * 1e6
 
 
 def _free(fleet: Fleet, plan: Plan) -> None:
@@ -72,6 +76,11 @@ def _request(rng: random.Random) -> Request:
     wish = mix.wish(rng)
     shape = Shape.BAREMETAL if wish.sku == stage.METAL else Shape.GPU_SLICE
     return Request(stage.FAMILY, shape, wish.gpus, tenant="tenant")
+
+
+def _gang(rng: random.Random) -> Request:
+    gpus, nodes = stage.GPUS, rng.randint(2, 8)
+    return Request(stage.FAMILY, Shape.BAREMETAL, gpus, nodes=nodes, tenant="tenant")
 
 
 def _fleet(nodes: int) -> Fleet:
@@ -91,4 +100,5 @@ def _node(number: int) -> Node:
         blocked="",
         chassis=slot(stage.GPUS),
         gpus=tuple(slot(index) for index in range(stage.GPUS)),
+        leaf=f"leaf-{number // 256}",  # of each site, 32 nodes
     )

@@ -297,6 +297,48 @@ async def test_a_node_whose_gpus_changed_is_at_fault_until_they_are_back(
     await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
 
 
+async def test_a_node_whose_evidence_fails_takes_nothing_new_until_it_passes(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    """From the report to the refusal; what runs there goes on."""
+    node = next(iter(site.nodes.values()))
+    ask = {"project": "main", "sku": "h100.slice", "gpus": 1}
+    runs = await tenant.member.made("/v1/allocations", **ask)
+    await site.observe(await site.order(runs), wire.OBSERVED_ACTIVE)
+    sick = node.topology()
+    sick.readiness.add(check="ecc.clean", detail="GPU 3 has\x1b[2J 17 errors")
+    sick.readiness.add(check="link.up")
+    await site.report(wire.SiteReport(topology=node.signed_topology(sick)))
+    why = "it is not ready: ecc.clean: GPU 3 has [2J 17 errors, link.up did not pass"
+    shown = (await central.platform.get(f"/v1/nodes/{node.id}")).json
+    assert (shown["posture"], shown["posture_reason"]) == ("unavailable", why)
+    refused = await tenant.member.post("/v1/allocations", **ask)
+    assert (refused.code, refused.json["never"]) == ("sku_unavailable", False)
+    told = refused.json["explanation"]
+    assert told["rejections"]["schedulable"] == 1
+    assert [(miss["node_id"], miss["rule"], miss["why"]) for miss in told["near"]] == [
+        (node.id, "schedulable", why)
+    ]
+    still = (await tenant.member.get(f"/v1/allocations/{runs['id']}")).json
+    assert still["status"] == "active"
+    await site.report(wire.SiteReport(topology=node.signed_topology()))
+    assert (await tenant.member.made("/v1/allocations", **ask))["node"] == node.id
+
+
+async def test_why_a_nodes_evidence_was_not_accepted_is_the_platforms_to_know(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    """It may name another's node."""
+    node, other = next(iter(site.nodes.values())), await site.add(Node("other", family="l40s"))
+    stolen = node.topology(uuid_of=other.name)
+    await site.report(wire.SiteReport(topology=node.signed_topology(stolen)))
+    refused = await tenant.member.post("/v1/allocations", project="main", sku="h100.slice")
+    assert other.id not in str(refused.json)
+    assert refused.json["explanation"]["near"][0]["why"] == "its evidence was not accepted"
+    shown = (await central.platform.get(f"/v1/nodes/{node.id}")).json
+    assert other.id in shown["posture_reason"]
+
+
 async def test_without_evidence_or_policy_slots_wait_for_an_operator(
     central: Central, site: StandInSite, tmp_path: Path
 ) -> None:
@@ -309,13 +351,20 @@ async def test_without_evidence_or_policy_slots_wait_for_an_operator(
     states = [s["state"] for s in (await central.platform.get(f"/v1/nodes/{sick.id}/slots")).items]
     assert states == ["proposed"] * 9
     first = (await central.platform.get(f"/v1/nodes/{sick.id}/slots")).items[1]["id"]
-    assert (await central.platform.made(f"/v1/slots/{first}/approve"))["state"] == "approved"
-    await central.platform.made(f"/v1/nodes/{sick.id}/approve")
+    for path in (f"/v1/slots/{first}/approve", f"/v1/nodes/{sick.id}/approve"):
+        refused = await central.platform.post(path)
+        assert (refused.status, refused.code) == (409, "node_not_ready")
+        assert "it is not ready: gpu.visible did not pass" in refused.json["detail"]
     states = [s["state"] for s in (await central.platform.get(f"/v1/nodes/{sick.id}/slots")).items]
-    assert states == ["approved"] * 9
+    assert states == ["proposed"] * 9
     async with stand_in_site.connected(
         central, tmp_path / "careful", "careful", auto_approve=False
     ) as careful:
         node = await careful.add(Node("c-n0"))
         shown = (await central.platform.get(f"/v1/nodes/{node.id}")).json
         assert (shown["posture"], shown["posture_reason"]) == ("unavailable", "no slot is approved")
+        first = (await central.platform.get(f"/v1/nodes/{node.id}/slots")).items[1]["id"]
+        assert (await central.platform.made(f"/v1/slots/{first}/approve"))["state"] == "approved"
+        await central.platform.made(f"/v1/nodes/{node.id}/approve")
+        slots = (await central.platform.get(f"/v1/nodes/{node.id}/slots")).items
+        assert [slot["state"] for slot in slots] == ["approved"] * 9

@@ -46,6 +46,25 @@ def test_counts_by_rule_are_a_table_too(here: Api, cli: Cli) -> None:
     assert any(line.split() == ["not", "approved", "3"] for line in ran.err.splitlines())
 
 
+def test_changes_and_near_misses_are_tables(here: Api, cli: Cli) -> None:
+    change = {
+        "kind": "another_family", "what": "with l40s GPUs, as l40s.slice", "gpus": 2, "nodes": 1,
+        "site": "site_1", "family": "l40s", "sku": "l40s.slice", "node": None,
+    }  # fmt: skip
+    why = "1 of its 8 GPUs is leased"
+    near = {"node_id": "node_1", "site_id": "site_1", "rule": "free_enough", "why": why}
+    told = {"near": [{**near, "missing": 1}], "changes": [change]}
+    refused = {**UNAVAILABLE, "never": False, "explanation": told}
+    here.on("POST", "/v1/allocations", Answer(409, refused))
+    lines = cli("allocation", "create", "--sku", "h100-8.slice").err.splitlines()
+    (shown,) = [line for line in lines if "l40s.slice" in line]
+    assert shown.split() == [
+        "another_family", "with", "l40s", "GPUs,", "as", "l40s.slice", "2", "1", "site_1", "l40s",
+        "l40s.slice", "–",
+    ]  # fmt: skip
+    assert any(why in line and "node_1" in line for line in lines)
+
+
 def test_with_json_the_problem_is_json_on_stderr(here: Api, cli: Cli) -> None:
     here.on("POST", "/v1/allocations", Answer(409, UNAVAILABLE))
     ran = cli("allocation", "create", "--sku", "h100-8.slice", "--json")

@@ -123,6 +123,9 @@ def test_a_gang_is_whole_nodes_of_one_site_on_the_fewest_leaves_or_nothing(
     solved = solver.solve(request, Fleet(fleet))
     if isinstance(solved, Refusal) and solved.never:
         assert solved.why
+        best = map(at_its_best, permitted(request, fleet))
+        fitting = [n for n in best if refused_by(request, n) is None]
+        assert not any(complete(request, fitting, site) for site in engine_fleets.SITES)
         return
     fitting = [n for n in fleet if n.family == request.family and refused_by(request, n) is None]
     fewest = min(

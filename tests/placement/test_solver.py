@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Node, Plan, Refusal, Request, Shape, Slot
+from penstock.placement.model import Fleet, Leeway, Node, Plan, Refusal, Request, Shape, Slot
 
 FAMILIES = ("h100", "l40s")
 SITES = ("site_a", "site_b")
@@ -115,24 +115,25 @@ def test_the_rejections_of_a_refusal_add_up_to_the_nodes_considered(
 
 
 @given(fleets(), requests, st.sets(st.integers(1, 8)).map(lambda counts: tuple(sorted(counts))))
-def test_the_nearest_change_really_fits_and_none_means_that_nothing_does(
+def test_the_changes_really_fit_and_none_means_that_nothing_does(
     fleet: list[Node], request: Request, counts: tuple[int, ...]
 ) -> None:
     known = Fleet(fleet)
     if isinstance(solver.solve(request, known), Plan):
         return
-    nearest = solver.nearest(request, known, counts)
-    if nearest is not None:
-        assert isinstance(solver.solve(nearest, known), Plan)
-        assert (nearest.family, nearest.shape) == (request.family, request.shape)
-        assert nearest.gpus in (*counts, request.gpus)
-        assert nearest.gpus <= request.gpus
-        return
+    changes = solver.explain(request, known, Leeway(counts)).changes
+    for change in changes:
+        assert isinstance(solver.solve(change.request, known), Plan)
+        assert (change.request.family, change.request.shape) == (request.family, request.shape)
+        assert change.request.gpus in (*counts, request.gpus)
+        assert change.request.gpus <= request.gpus
+    kinds = {change.kind: change for change in reversed(changes)}
+    fewer = kinds["fewer_gpus"].request.gpus if "fewer_gpus" in kinds else 0
     for count in counts:
-        if count < request.gpus:
+        if fewer < count < request.gpus:
             assert isinstance(solver.solve(replace(request, gpus=count), known), Refusal)
-            anywhere = replace(request, gpus=count, site_id=None)
-            assert isinstance(solver.solve(anywhere, known), Refusal)
+    if "another_site" not in kinds:
+        assert isinstance(solver.solve(replace(request, site_id=None), known), Refusal)
 
 
 @given(fleets(), st.lists(requests, max_size=12))

@@ -26,6 +26,7 @@ class Problem(TypedDict):
     correlation_id: NotRequired[str]
     errors: NotRequired[list[FieldError]]
     suggestion: NotRequired[str | None]
+    never: NotRequired[bool]  # of `sku_unavailable`: no wait will help
     explanation: NotRequired[object]
 
 
@@ -115,5 +116,7 @@ def _fits(key: str, value: object) -> bool:
             return False  # the status line is the one that counts
         case "errors":
             return isinstance(value, list)
+        case "never":
+            return isinstance(value, bool)
         case _:
             return True

@@ -43,6 +43,7 @@ class NodeRow(TypedDict):
     approved: list[bool]
     fences: list[int]
     free: list[bool]
+    unready: str
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,6 @@ from penstock.placement.fleet import Fleet
 from penstock.placement.requests import Request, Shape
 from penstock.placement.states import State
 
-# Rules that say what a request may use, whoever holds it or whatever is wrong with it now.
-_REACH: Final = tuple(rule for rule in cohorts.RULES if rule is not cohorts.schedulable)
 _UNRESERVED: Final = tuple(rule for rule in cohorts.RULES if rule is not cohorts.open_to_tenant)
 
 
@@ -50,7 +48,7 @@ def count_all(request: Request, fleet: Fleet) -> dict[str, int]:
 
 def _sites(request: Request, family: Family) -> set[str]:
     def reached(traits: Traits) -> bool:
-        return all(rule(request, traits) for rule in _REACH)
+        return all(rule(request, traits) for rule in screens.REACH)
 
     return {traits.site_id for traits in family.cohorts if reached(traits)}
 

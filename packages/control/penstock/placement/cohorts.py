@@ -34,18 +34,18 @@ class Traits(NamedTuple):
 
 
 class Cohort:
-    """`approved` and `free` count undivided nodes by how many GPUs they have of that;
-    `complete` and `whole` count those that are that, by their GPUs.
+    """`sizes` counts nodes by their GPUs. `approved` and `free` count undivided nodes by how many
+    GPUs they have of that; `complete` and `whole` count those that are that, by their GPUs.
     """
 
     def __init__(self, traits: Traits) -> None:
         self.traits = traits
         self.size = 0
+        self.sizes: dict[int, int] = {}
         self.approved = [0] * (GPUS_MAX + 1)
         self.free = [0] * (GPUS_MAX + 1)
         self.complete: dict[int, int] = {}
         self.whole: dict[int, int] = {}
-        self.wholes: dict[int, dict[str, set[str]]] = {}  # GPUs → leaf → nodes
 
     def count(self, state: State, by: int) -> None:
         self.approved[state.approved] += by

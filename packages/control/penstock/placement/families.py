@@ -12,6 +12,7 @@ from penstock.placement.columns import Columns
 from penstock.placement.costs import Costs
 from penstock.placement.groups import Index
 from penstock.placement.layouts import Layout
+from penstock.placement.leaves import Leaves
 from penstock.placement.nodes import Node
 from penstock.placement.plans import Part, Taken
 from penstock.placement.states import Divided, Kind, State, fits, score
@@ -42,6 +43,7 @@ class Family:
         self.cohorts: dict[Traits, Cohort] = {}
         self.undivided: Index[State] = Index()
         self.divided: Index[Divided] = Index()
+        self.wholes: dict[tuple[Cohort, int], Leaves] = {}  # by the GPUs of each node
         self.sizes: dict[int, int] = {}  # GPUs of a node → nodes
         self.screens: dict[object, Screen] = {}  # valid until cohorts change their size
         self.board = Board()
@@ -193,10 +195,8 @@ class Family:
             self.cohorts[row.cohort.traits] = row.cohort
         else:
             del self.cohorts[row.cohort.traits]
-        gpus = row.layout.gpus
-        self.sizes[gpus] = self.sizes.get(gpus, 0) + by
-        if not self.sizes[gpus]:
-            del self.sizes[gpus]
+        for sizes in (self.sizes, row.cohort.sizes):
+            _add(sizes, row.layout.gpus, by)
 
     def _index(self, id: str, row: Row) -> None:
         state, cohort = row.state, row.cohort
@@ -209,7 +209,10 @@ class Family:
         self.undivided.add(id, cohort, state)
         cohort.count(state, +1)
         if state.whole:
-            cohort.wholes.setdefault(state.gpus, {}).setdefault(row.leaf, set()).add(id)
+            key = (cohort, state.gpus)
+            if key not in self.wholes:
+                self.wholes[key] = Leaves()
+            self.wholes[key].add(row.leaf, id)
 
     def _unindex(self, id: str, row: Row) -> None:
         state, cohort = row.state, row.cohort
@@ -220,16 +223,22 @@ class Family:
         self.undivided.discard(id, cohort, state)
         cohort.count(state, -1)
         if state.whole:
-            leaf = cohort.wholes[state.gpus][row.leaf]
-            leaf.discard(id)
-            if not leaf:
-                del cohort.wholes[state.gpus][row.leaf]
+            wholes = self.wholes[cohort, state.gpus]
+            wholes.discard(row.leaf, id)
+            if not wholes:
+                del self.wholes[cohort, state.gpus]
 
     def _meet(self, state: State) -> None:
         if len(self._known) >= KNOWN_MAX:
             self._known = set(self.undivided.live)
         self._known.add(state)
         self._rankings.clear()
+
+
+def _add(counts: dict[int, int], key: int, by: int) -> None:
+    counts[key] = counts.get(key, 0) + by
+    if not counts[key]:
+        del counts[key]
 
 
 _EMPTY: Final = Divided(0, 0, ())

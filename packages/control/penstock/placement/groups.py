@@ -56,6 +56,20 @@ class Group:
             heappush(self._heap, id)
         return found
 
+    def least(self, count: int, apart_from: Collection[str] = ()) -> list[str]:
+        """The least ids, in order, that are not among those to stay apart from."""
+        kept: list[str] = []
+        found: list[str] = []
+        while self._heap and len(found) < count:
+            id = heappop(self._heap)
+            # One that left and came back is there twice.
+            if id in self._members and (not kept or kept[-1] != id):
+                kept.append(id)
+                found += [] if id in apart_from else [id]
+        for id in kept:
+            heappush(self._heap, id)
+        return found
+
 
 class Index(Generic[S]):
     """Which nodes are in which state.."""

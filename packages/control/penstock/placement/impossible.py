@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from penstock.placement import cohorts
-from penstock.placement.cohorts import Traits
+from penstock.placement import cohorts, screens
+from penstock.placement.cohorts import Cohort, Traits
 from penstock.placement.families import Family
 from penstock.placement.fleet import Fleet
 from penstock.placement.nodes import WHOLE_MILLI
@@ -22,30 +22,9 @@ def gang_of_parts(request: Request, _family: Family) -> str:
     return "a gang takes whole nodes; ask for baremetal" if parts else ""
 
 
-def too_many_gpus(request: Request, family: Family) -> str:
-    if request.gpus in family.sizes:
-        return ""
-    largest = max(family.sizes)
-    if request.shape is Shape.GPU_SLICE and request.gpus > largest:
-        return f"the largest {request.family} node has {largest} GPUs, not {request.gpus}"
-    if request.shape is Shape.BAREMETAL:
-        known = ", ".join(map(str, sorted(family.sizes)))
-        return f"no {request.family} node has {request.gpus} GPUs; they have {known}"
-    return ""
-
-
-def too_many_nodes(request: Request, family: Family) -> str:
-    known = family.sizes.get(request.gpus, 0)
-    if request.nodes > max(1, known):
-        return f"there are {known} {request.family} nodes with {request.gpus} GPUs"
-    return ""
-
-
 CHECKS: Final[tuple[Callable[[Request, Family], str], ...]] = (
     nothing_asked,
     gang_of_parts,
-    too_many_gpus,
-    too_many_nodes,
 )
 
 
@@ -74,18 +53,44 @@ def contradiction(asked: Request | Share) -> str:
         if not asked.sites:
             return "policy allows no site"
         if asked.site_id and asked.site_id not in asked.sites:
-            return f"policy does not allow site {asked.site_id}"
+            return "policy does not allow the site that is asked for"
     if asked.price_micros_max is not None and asked.price_micros_max < 0:
         return "the price ceiling is negative"
     return ""
 
 
 def nowhere(asked: Request | Share, families: Iterable[Family]) -> str:
-    """What policy wants of a node and none has, be it free or not. Asked only of what does
-    not fit, since it looks at every cohort."""
+    """What no node has that the request may use, be it free or not, schedulable or not. Asked
+    only of what does not fit, since it may look at every cohort."""
+    families = list(families)
+    if any(_somewhere(asked, family) for family in families):
+        return ""
+    every = {traits: cohort for family in families for traits, cohort in family.cohorts.items()}
+    if wrong := _unmet(asked, list(every)):
+        return wrong
+    reach = [cohort for traits, cohort in every.items() if _within_reach(asked, traits)]
+    # Where there is no node yet, or none that is open, one may come.
+    if isinstance(asked, Share) or not reach:
+        return ""
+    whose = " that may be used" if len(reach) < len(every) else ""
+    return _too_many_gpus(asked, reach, whose) or _too_many_nodes(asked, reach, whose)
+
+
+def _somewhere(asked: Request | Share, family: Family) -> bool:
+    """Whether a node that is open to it now has so many GPUs; then none of this is impossible."""
+    if isinstance(asked, Share) or asked.nodes > 1:
+        return False
+    whole, gpus = asked.shape is Shape.BAREMETAL, asked.gpus
+    return any(
+        gpus in cohort.sizes or (not whole and gpus <= max(cohort.sizes))
+        for cohort in screens.screen(asked, family).allowed
+    )
+
+
+def _unmet(asked: Request | Share, every: list[Traits]) -> str:
+    """What policy wants of a node and none has."""
     if not asked.residency and asked.price_micros_max is None:
         return ""
-    every = [traits for family in families for traits in family.cohorts]
     here = [traits for traits in every if _at_an_allowed_site(asked, traits)] or every
     resident = [traits for traits in here if cohorts.resident(asked, traits)]
     if not resident:
@@ -95,6 +100,37 @@ def nowhere(asked: Request | Share, families: Iterable[Family]) -> str:
     if ceiling is not None and least > ceiling:
         return f"the cheapest node asks {least} micros for a GPU-hour; the ceiling is {ceiling}"
     return ""
+
+
+def _within_reach(asked: Request | Share, traits: Traits) -> bool:
+    return all(rule(asked, traits) for rule in screens.REACH)
+
+
+def _too_many_gpus(request: Request, reach: list[Cohort], whose: str) -> str:
+    sizes = sorted({gpus for cohort in reach for gpus in cohort.sizes})
+    if request.shape is Shape.GPU_SLICE:
+        if request.gpus <= sizes[-1]:
+            return ""
+        return f"the largest {request.family} node{whose} has {sizes[-1]} GPUs, not {request.gpus}"
+    if request.gpus in sizes:
+        return ""
+    known = ", ".join(map(str, sizes))
+    return f"no {request.family} node{whose} has {request.gpus} GPUs; they have {known}"
+
+
+def _too_many_nodes(request: Request, reach: list[Cohort], whose: str) -> str:
+    """A gang is nodes of one site."""
+    if request.nodes == 1:
+        return ""
+    sites: dict[str, int] = {}
+    for cohort in reach:
+        site = cohort.traits.site_id
+        sites[site] = sites.get(site, 0) + cohort.sizes.get(request.gpus, 0)
+    most = max(sites.values())
+    if request.nodes <= most:
+        return ""
+    nodes = f"{request.nodes} {request.family} nodes of {request.gpus} GPUs{whose}"
+    return f"no site has {nodes}; the most is {most}"
 
 
 def _at_an_allowed_site(asked: Request | Share, traits: Traits) -> bool:

@@ -2,6 +2,7 @@
 
 from penstock.placement.estimates import WaitsFor
 from penstock.placement.fleet import Fleet
+from penstock.placement.leeways import Alternative, Leeway
 from penstock.placement.nodes import Node, Slot
 from penstock.placement.plans import (
     Candidate,
@@ -18,10 +19,12 @@ from penstock.placement.requests import Request, Shape, Share, Strategy
 from penstock.placement.workloads import Workload
 
 __all__ = [
+    "Alternative",
     "Candidate",
     "Change",
     "Explanation",
     "Fleet",
+    "Leeway",
     "NearMiss",
     "Node",
     "Part",

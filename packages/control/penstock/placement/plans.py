@@ -58,20 +58,28 @@ class Plan:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A node that one rule alone keeps from fitting."""
+    """A node that one rule alone keeps from fitting, or on which `missing` GPUs are not free."""
 
     node_id: str
+    site_id: str
     rule: str
     why: str
+    missing: int = 0
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of the request that fits now, and where it would go."""
+    """A change of the request that fits now, and where it would go, if that may be told.
 
+    `sku` is what to ask for, if it is another one.
+    """
+
+    kind: str
     what: str
     request: Request
-    node_id: str
+    site_id: str | None
+    node_id: str | None
+    sku: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from penstock.placement.requests import Request, Shape, Share
 from penstock.placement.states import Kind, State
 
 REMEMBERED_MAX: Final = 1024
+# Rules that say what a request may use, whatever is wrong with it now.
+REACH: Final = tuple(rule for rule in cohorts.RULES if rule is not cohorts.schedulable)
 
 
 def screen(asked: Request | Share, family: Family) -> Screen:

@@ -11,6 +11,7 @@ from typing import Final
 from penstock.placement import explanations, gangs, impossible, shares, slices
 from penstock.placement.families import Family
 from penstock.placement.fleet import Fleet
+from penstock.placement.leeways import Leeway
 from penstock.placement.plans import Explanation, Plan, Refusal
 from penstock.placement.requests import Request, Share
 
@@ -31,14 +32,9 @@ def solve(asked: Request | Share, fleet: Fleet) -> Plan | Refusal:
     return solved
 
 
-def explain(request: Request, fleet: Fleet, counts: tuple[int, ...] = ()) -> Explanation:
+def explain(request: Request, fleet: Fleet, leeway: Leeway) -> Explanation:
     """Of a refused request: the nodes that almost fit, and the changes that fit now."""
-    return explanations.explain(request, fleet, counts, solve)
-
-
-def nearest(request: Request, fleet: Fleet, counts: tuple[int, ...]) -> Request | None:
-    """The nearest change that would fit now: any site first, then fewer GPUs."""
-    return explanations.nearest(request, fleet, counts, solve)
+    return explanations.explain(request, fleet, leeway, solve)
 
 
 def _search(asked: Request | Share, fleet: Fleet, families: dict[str, Family]) -> Plan | Refusal:

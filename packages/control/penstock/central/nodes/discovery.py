@@ -2,7 +2,8 @@
 
 Discovery proposes slots. It never changes a slot that exists: a node whose evidence
 contradicts what was accepted before, or claims a GPU that is another node's, is at
-fault and takes no new work.
+fault and takes no new work. Nor does one whose last evidence has a readiness check that
+failed, until a later one passes; leases that run there go on.
 """
 
 from google.protobuf import json_format
@@ -23,6 +24,8 @@ from penstock_contracts.wire_pb2 import NodeEnrolled, NodePresence, Signed, Task
 GPUS_MAX = 64
 NAME_LENGTH_MAX = 63
 LEAF_LENGTH_MAX = 63
+CHECK_LENGTH_MAX = 120
+CHECKS_SAID_MAX = 3
 
 
 async def node_of(tx: Tx, site_id: SiteId, id: str) -> Node:
@@ -82,13 +85,28 @@ async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
         hardware=topology.hardware,
         family=topology.gpu_family,
         leaf=topology.fabric_leaf,
+        unready=(unready := _unready(topology)),
         topology=json_format.MessageToDict(topology, preserving_proto_field_name=True),
     )
     await fleet.changed(tx, node.id)
-    events.emit(tx, "node.discovered", node.id, hardware=topology.hardware)
+    events.emit(tx, "node.discovered", node.id, hardware=topology.hardware, unready=unready)
     site = await sites.get(tx, SYSTEM, site_id)
-    if site.auto_approve and all(check.passed for check in topology.readiness):
+    if site.auto_approve and not unready:
         await slots.approve_node(tx, SYSTEM, node.id, evidence="every readiness check passed")
+
+
+def _unready(topology: Topology) -> str:
+    """What of its evidence did not pass, in words; empty if all did."""
+    failed = [check for check in topology.readiness if not check.passed]
+    said = [f"{_line(c.check)}: {_line(c.detail)}" if c.detail else _line(c.check) for c in failed]
+    more = f" and {len(said) - CHECKS_SAID_MAX} more" if len(said) > CHECKS_SAID_MAX else ""
+    named = ", ".join(said[:CHECKS_SAID_MAX])
+    return f"it is not ready: {named}{more} did not pass" if failed else ""
+
+
+def _line(said: str) -> str:
+    """What a node says, as part of a sentence of ours."""
+    return "".join(letter if letter.isprintable() else " " for letter in said[:CHECK_LENGTH_MAX])
 
 
 def _nonsense(topology: Topology) -> str:

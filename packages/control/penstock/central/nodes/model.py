@@ -16,7 +16,7 @@ class Posture(StrEnum):
     EXCLUSIVELY_ALLOCATED = "exclusively_allocated_by_baremetal"  # one lease holds the node
     DRAINING = "draining"  # leases go on, new ones stop
     CLEANUP_BLOCKED = "cleanup_blocked"  # a slot's cleanup is not proven
-    UNAVAILABLE = "unavailable"  # not connected, not approved or not trusted
+    UNAVAILABLE = "unavailable"  # not connected, not approved, not ready or not trusted
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Node:
     hardware: str
     family: str
     fault: str
+    unready: str  # which readiness checks its last evidence failed; empty if it passed all
     draining: bool
     drain_reason: str
     connected: bool
@@ -56,11 +57,19 @@ class Changes(TypedDict, total=False):
 
 
 def blocked(
-    *, fault: str, draining: bool, drain_reason: str, site_away: bool, connected: bool
+    *,
+    fault: str,
+    unready: str,
+    draining: bool,
+    drain_reason: str,
+    site_away: bool,
+    connected: bool,
 ) -> str:
     """Why nothing new may be placed on a node; empty if something may."""
     if fault:
-        return fault
+        return "its evidence was not accepted"  # why may name another's node; tenants read this
+    if unready:
+        return unready
     if draining:
         return f"draining: {drain_reason}" if drain_reason else "draining"
     return out_of_reach(site_away=site_away, connected=connected)
@@ -77,8 +86,8 @@ def posture(node: Node, slots: list[Slot], impossible: str = "") -> tuple[Postur
     chassis = [slot for slot in slots if slot.kind == "chassis"]
     gpus = [slot for slot in slots if slot.kind == "gpu"]
     stuck = [slot for slot in slots if slot.state is SlotState.CLEANUP_BLOCKED]
-    if node.fault or impossible:
-        return Posture.UNAVAILABLE, node.fault or impossible
+    if wrong := node.fault or impossible or node.unready:
+        return Posture.UNAVAILABLE, wrong
     if not any(slot.approved_at for slot in gpus):
         return Posture.UNAVAILABLE, "no slot is approved"
     if stuck:

@@ -12,8 +12,8 @@ from penstock_contracts.ids import NodeId, SiteId, TenantId
 
 # What is true of its site is true of the node, and comes with it.
 SELECT = """
-    SELECT n.id, n.site_id, n.name, n.public_key, n.hardware, n.family, n.fault, n.draining,
-        n.drain_reason, n.connected, n.presence_at, n.enrolled_at,
+    SELECT n.id, n.site_id, n.name, n.public_key, n.hardware, n.family, n.fault, n.unready,
+        n.draining, n.drain_reason, n.connected, n.presence_at, n.enrolled_at,
         n.topology IS NOT NULL AS discovered, coalesce(n.leaf_assigned, n.leaf) AS leaf, n.tags,
         n.reserved_for, n.price_micros_per_gpu_hour, s.tags AS site_tags, s.away AS site_away
     FROM nodes n JOIN sites s ON s.id = n.site_id
@@ -109,11 +109,19 @@ async def set_presence(tx: Tx, id: NodeId, connected: bool) -> None:
 
 
 async def set_topology(
-    tx: Tx, id: NodeId, *, hardware: str, family: str, leaf: str, topology: dict[str, object]
+    tx: Tx,
+    id: NodeId,
+    *,
+    hardware: str,
+    family: str,
+    leaf: str,
+    unready: str,
+    topology: dict[str, object],
 ) -> None:
     await tx.execute(
         """
-        UPDATE nodes SET hardware = $2, family = $3, leaf = $4, topology = $5, fault = ''
+        UPDATE nodes SET hardware = $2, family = $3, leaf = $4, topology = $5, unready = $6,
+            fault = ''
         WHERE id = $1
         """,
         id,
@@ -121,6 +129,7 @@ async def set_topology(
         family,
         leaf,
         topology,
+        unready,
     )
 
 

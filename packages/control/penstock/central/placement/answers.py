@@ -6,6 +6,7 @@ from datetime import datetime
 
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
+from penstock.central.placement.leeways import Leeways
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.wants import Want
 from penstock.kernel import idempotency
@@ -14,9 +15,9 @@ from penstock.kernel.errors import Conflict, Problem
 from penstock.kernel.idempotency import Given
 from penstock.kernel.questions import Question
 from penstock.placement import estimates, solver
-from penstock.placement.model import Fleet, Refusal, Request
+from penstock.placement.model import Change, Fleet, Leeway, Refusal, Request
 from penstock.placement.waiting import Lease
-from penstock_contracts.ids import AllocationId, SkuId, TenantId
+from penstock_contracts.ids import AllocationId, TenantId
 
 
 @dataclass(frozen=True)
@@ -32,22 +33,31 @@ Decided = Outcome | Unplaced
 Used = dict[tuple[str, str], idempotency.Answer]
 
 
+def refused(decided: Sequence[Decided]) -> list[Want]:
+    return [one.want for one in decided if isinstance(one, Unplaced)]
+
+
 def hopeful(decided: Sequence[Decided]) -> list[Request]:
     """What was refused and may fit later."""
-    refused = (one for one in decided if isinstance(one, Unplaced) and not one.refusal.never)
-    return [one.want.request for one in refused]
+    later = (one for one in decided if isinstance(one, Unplaced) and not one.refusal.never)
+    return [one.want.request for one in later]
 
 
-def explained(decided: Sequence[Decided], fleet: Fleet, leases: Sequence[Lease]) -> list[Outcome]:
+def explained(
+    decided: Sequence[Decided], fleet: Fleet, leeways: Leeways, leases: Sequence[Lease]
+) -> list[Outcome]:
     """Every refusal says why. Those of the same request say the same. `leases` are those whose
     end may help."""
-    why: dict[tuple[SkuId, object, bool], Problem] = {}
+    why: dict[object, Problem] = {}
     outcomes: list[Outcome] = []
     for one in decided:
         if isinstance(one, Unplaced):
-            same = (one.want.sku.id, one.want.request, one.kept)
+            want = one.want
+            # Who is told what depends on whose project it is, and on who asks.
+            about = (want.sku.id, want.project.id, want.ask.actor.tenant_id)
+            same = (*about, want.request, one.kept)
             if same not in why:
-                why[same] = unavailable(one, fleet, leases)
+                why[same] = unavailable(one, fleet, leeways.of(want), leases)
             outcomes.append(why[same])
         else:
             outcomes.append(one)
@@ -117,44 +127,66 @@ async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided])
     await idempotency.record_answers(tx, keyed(queued))
 
 
-def unavailable(one: Unplaced, fleet: Fleet, leases: Sequence[Lease]) -> Problem:
+def unavailable(one: Unplaced, fleet: Fleet, leeway: Leeway, leases: Sequence[Lease]) -> Problem:
     """Fail closed, and say why: every rule with the nodes it removed, and what would fit."""
     want, refusal, request = one.want, one.refusal, one.want.request
+    found = solver.explain(request, fleet, leeway)
+    ends = () if refusal.never else estimates.waiting_for(request, fleet, leases)
     explanation: dict[str, object] = {
         "considered": refusal.considered,
         "rejections": refusal.rejections,
         "policy": solver.POLICY,
         "policy_revision": want.policy_revision,
         "fleet_revision": fleet.revision,
+        "near": [asdict(miss) for miss in found.near],
+        "changes": [_told(change, want) for change in found.changes],
+        "after": _ends(ends, want.project.tenant_id),
     }
-    found = solver.explain(request, fleet, want.sku.gpu_counts)
-    changes = [change for change in found.changes if want.may_become(change.request)]
-    explanation["near"] = [asdict(miss) for miss in found.near]
-    explanation["changes"] = [
-        {"what": c.what, "gpus": c.request.gpus, "site": c.request.site_id, "node": c.node_id}
-        for c in changes
-    ]
-    ends = () if refusal.never else estimates.waiting_for(request, fleet, leases)
-    explanation["after"] = _ends(ends, want.project.tenant_id)
-    suggestion = f"it would fit {changes[0].what}" if changes else ""
-    plural = "s" if request.gpus > 1 else ""
-    detail = f"no node can take {request.gpus} {request.family} GPU{plural} as {request.shape} now"
     if refusal.never:
         explanation["never"] = refusal.why
-        detail = f"this can never be placed as the fleet is: {refusal.why}"
-    elif one.kept:
-        detail = f"what has room for {request.gpus} {request.family} is kept for those who wait"
-        suggestion = "ask with `queue: true` to wait as well"
-    elif not suggestion:
-        own = [lease.id for lease in ends if lease.tenant == want.project.tenant_id]
-        which = f"{own[0]} to end" if own else "a lease to end"
-        suggestion = f"ask with `queue: true` to wait for {which}, or for another SKU"
     return Conflict(
-        detail,
+        _detail(one),
         code="sku_unavailable",
-        suggestion=suggestion,
-        extras={"explanation": explanation},
+        suggestion=_suggestion(one, found.changes, ends),
+        extras={"never": refusal.never, "explanation": explanation},
     )
+
+
+def _detail(one: Unplaced) -> str:
+    refusal, request = one.refusal, one.want.request
+    if refusal.never:
+        return f"this can never be placed as the fleet is: {refusal.why}"
+    if one.kept:
+        return f"what has room for {request.gpus} {request.family} is kept for those who wait"
+    plural = "s" if request.gpus > 1 else ""
+    return f"no node can take {request.gpus} {request.family} GPU{plural} as {request.shape} now"
+
+
+def _suggestion(one: Unplaced, changes: Sequence[Change], ends: Sequence[Lease]) -> str:
+    """Only what is true: waiting is named if it would help."""
+    if changes:
+        return f"it would fit {changes[0].what}"
+    if one.kept:
+        return "ask with `queue: true` to wait as well"
+    if not ends:
+        known = "" if one.refusal.never else "no lease is known whose end would make room; "
+        return f"{known}ask for another SKU, or the platform for more capacity or another policy"
+    own = [lease.id for lease in ends if lease.tenant == one.want.project.tenant_id]
+    which = f"{own[0]} to end" if own else "a lease to end"
+    return f"ask with `queue: true` to wait for {which}, or for another SKU"
+
+
+def _told(change: Change, want: Want) -> dict[str, object]:
+    return {
+        "kind": change.kind,
+        "what": change.what,
+        "gpus": change.request.gpus,
+        "nodes": change.request.nodes,
+        "site": change.site_id,
+        "family": change.request.family,
+        "sku": change.sku or want.sku.name,
+        "node": change.node_id,
+    }
 
 
 def _ends(leases: Sequence[Lease], tenant: TenantId) -> dict[str, object]:

@@ -22,6 +22,7 @@ from penstock.central.placement import answers, backlog, leases, line, receipts,
 from penstock.central.placement.answers import Decided, Unplaced
 from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.gates import Gates
+from penstock.central.placement.leeways import Leeways
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Judge, Names, Standing, Want
@@ -31,6 +32,7 @@ from penstock.kernel.errors import Problem, Unavailable
 from penstock.kernel.questions import ask_all
 from penstock.placement import estimates, solver
 from penstock.placement.model import Fleet, Plan
+from penstock.placement.waiting import Lease
 from penstock_contracts.failpoints import Failpoint
 
 T = TypeVar("T")
@@ -68,11 +70,12 @@ class Committer:
 
     async def _explain(self, decided: list[Decided], current: Fleet) -> list[Outcome]:
         """Without the lock: what is said of the future need not be of this very moment."""
+        refused = answers.refused(decided)
+        if not refused:
+            return [one for one in decided if not isinstance(one, Unplaced)]
         near = estimates.near_nodes(answers.hopeful(decided), current)
-        leases_near = (
-            await self._database.run(lambda tx: waiting.leases_on(tx, near)) if near else []
-        )
-        return answers.explained(decided, current, leases_near)
+        leeways, leases_near = await self._database.run(lambda tx: _around(tx, refused, near))
+        return answers.explained(decided, current, leeways, leases_near)
 
     async def _place(self, tx: Tx, asks: Sequence[Ask], *, again: bool) -> list[Decided]:
         same = answers.twins(asks)
@@ -173,6 +176,11 @@ class Committer:
         gates.take(want)
         revision = self._snapshot.take(plan.node_ids)
         return Placement(want, leases.placed(tx, want, plan), plan, revision, receipt)
+
+
+async def _around(tx: Tx, refused: list[Want], near: list[str]) -> tuple[Leeways, list[Lease]]:
+    """What an explanation speaks of, besides the fleet."""
+    return await Leeways.load(tx, refused), await waiting.leases_on(tx, near) if near else []
 
 
 def _wanted(asks: Iterable[Ask], judge: Judge, outcomes: dict[str, Decided]) -> list[Want]:

@@ -1,6 +1,7 @@
 """What of the fleet a tenant may use: the policy that is laid over all that it asks for."""
 
 from penstock.central.policies import service as policies
+from penstock.central.policies.model import Policy
 from penstock.kernel.db import Tx
 from penstock.placement.requests import Overlay
 from penstock_contracts.ids import TenantId
@@ -8,9 +9,12 @@ from penstock_contracts.ids import TenantId
 
 async def of(tx: Tx, tenant_id: TenantId) -> Overlay:
     """The same overlay that its leases are placed under."""
-    policy = (await policies.find(tx, [tenant_id]))[tenant_id]
+    return under((await policies.find(tx, [tenant_id]))[tenant_id])
+
+
+def under(policy: Policy) -> Overlay:
     return Overlay(
-        tenant=tenant_id,
+        tenant=policy.tenant_id,
         sites=policy.sites,
         families_allowed=policy.families,
         residency=policy.residency,

@@ -106,6 +106,7 @@ def _node(row: NodeRow, chassis: Slot, gpus: tuple[Slot, ...], wrong: str) -> No
         family=row["family"],
         blocked=blocked(
             fault=row["fault"],
+            unready=row["unready"],
             draining=row["draining"],
             drain_reason=row["drain_reason"],
             site_away=row["site_away"],

@@ -51,10 +51,6 @@ class Want:
     def policy_revision(self) -> int:
         return self.policy.revision
 
-    def may_become(self, change: Request) -> bool:
-        """Whether whoever asked could ask for this instead: a tenant's ceiling is not theirs."""
-        return change.price_micros_max is not None or self.policy.price_micros_max is None
-
 
 class Names:
     """What the asks of a batch name: to be asked for, and then there."""

@@ -88,6 +88,12 @@ async def approve_node(
     wanted = [s for s in slots if s.state is SlotState.PROPOSED and only in (None, s.id)]
     if not wanted:
         return
+    if unready := await store.unready(tx, node_id):
+        raise Conflict(
+            f"node {node_id} cannot be approved: {unready}",
+            code="node_not_ready",
+            suggestion="put it right; it is discovered anew whenever its agent connects",
+        )
     # A new slot beside a whole-node lease could be leased as a slice of it.
     if any(slot.kind == "chassis" and slot.allocation_id for slot in slots):
         raise Conflict(

@@ -40,6 +40,11 @@ async def site_of(tx: Tx, node_id: NodeId) -> SiteId:
     return SiteId(await tx.fetchval("SELECT site_id FROM nodes WHERE id = $1", node_id))
 
 
+async def unready(tx: Tx, node_id: NodeId) -> str:
+    """Which readiness checks the node's last evidence failed."""
+    return str(await tx.fetchval("SELECT unready FROM nodes WHERE id = $1", node_id))
+
+
 async def of_nodes(tx: Tx, ids: list[NodeId]) -> list[Slot]:
     return [
         _slot(row) for row in await tx.fetch(f"{SELECT} WHERE s.node_id = ANY($1) {ORDER}", ids)
