@@ -14,9 +14,7 @@ COLUMNS = (
     "id, tenant_id, email, name, role, password, totp, totp_step, failures, locked_until, "
     "created_at, disabled_at"
 )
-INVITATION = (
-    "id, tenant_id, email, role, created_at, expires_at, accepted_at, clears_second_factor"
-)
+INVITATION = "id, tenant_id, email, role, created_at, expires_at, accepted_at, clears_second_factor"
 
 
 @dataclass(frozen=True)
