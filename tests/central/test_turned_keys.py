@@ -70,21 +70,7 @@ async def test_what_is_signed_while_a_key_is_turned_is_signed_by_the_new_one(two
         await turning.rotate(tx, SYSTEM, TenantId(two.here.tenant.id), distrust=True)
         refreshing = asyncio.create_task(two.refresh(tokens))
         async with asyncio.timeout(20):
-            while not await central.value(WAITS) and not refreshing.done():
-                await asyncio.sleep(0.01)
+            while not await central.value(WAITS) and not refreshing.done():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)  # of locks nobody tells
     renewed = (await refreshing).json()
-    assert (await two.there.api(renewed).get("/v1/me")).status == 200
-
-
-async def test_a_rotation_that_does_not_happen_changes_nothing(two: Two) -> None:
-    tokens = (await two.refresh(await two.here.device(two.ann))).json()
-    central = two.here.central
-    seal = sealing.load_or_create(central.settings.data / "seal.key")
-    with pytest.raises(RuntimeError):
-        async with central.database.transaction() as tx:
-            turning = Keyring(central.database, seal)
-            await turning.rotate(tx, SYSTEM, TenantId(two.here.tenant.id), distrust=True)
-            raise RuntimeError
-    assert (await two.there.api(tokens).get("/v1/me")).status == 200
-    renewed = (await two.refresh(tokens)).json()
     assert (await two.there.api(renewed).get("/v1/me")).status == 200

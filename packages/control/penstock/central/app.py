@@ -55,6 +55,7 @@ from penstock.central.sites import service as site_service
 from penstock.central.sites.service import Trust
 from penstock.central.skus import api as skus
 from penstock.central.slots import api as slots
+from penstock.central.sweeping import Sweeper
 from penstock.central.templates import api as templates
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
@@ -117,6 +118,8 @@ async def serve(settings: CentralSettings) -> None:
     exporter = Exporter(database, Objects(settings.audit_url), root.key)
     wakeups = Wakeups(settings.database_url)
     hosting = Hosting(database, wakeups, providers, settings.url, onboarding_service.go_on)
+    kept = timedelta(seconds=settings.idempotency_kept_s)
+    sweeper = Sweeper(database, settings.sweep_every_s, kept)
     queue = Queue(Committer(database).commit)
     app = create()
     gateway = Gateway(settings.limits)
@@ -150,6 +153,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(coming.run(database, wakeups))
         group.create_task(leaving.run(database, wakeups))
         group.create_task(hosting.keep(settings.database_url))
+        group.create_task(sweeper.keep(settings.database_url))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

@@ -54,6 +54,8 @@ class CentralSettings(Settings):
     cors_origins: Origins = ()  # web pages of these may call the API
     hsts_s: int = Field(default=0, ge=0)  # say so if TLS is in front, and for how long
     trusted_proxies: str = "127.0.0.1,::1"  # addresses and networks whose X-Forwarded-… counts
+    sweep_every_s: float = Field(default=60.0, ge=0.1, le=86_400)  # to delete what ran out
+    idempotency_kept_s: float = Field(default=7 * 86_400.0, ge=60)  # answers to Idempotency-Keys
     audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
     # Keycloak, where realms of tenants can be: its address, and a client that may make them.
     keycloak_url: str = Field(default="", pattern=r"^(https?://[^?#@\s]+[^/?#@\s])?$")

@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from fastapi import Request, Response
@@ -164,4 +165,17 @@ async def release(tx: Tx, claim: Claim) -> None:
         "DELETE FROM idempotency_keys WHERE actor = $1 AND key = $2 AND status IS NULL",
         claim.actor,
         claim.key,
+    )
+
+
+async def forget(tx: Tx, before: datetime, limit: int) -> int:
+    """The oldest answers, if they are older than this: their keys are new ones again."""
+    return await tx.execute(
+        """
+        DELETE FROM idempotency_keys WHERE (actor, key) IN (
+            SELECT actor, key FROM idempotency_keys WHERE created_at < $1
+            ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+        """,
+        before,
+        limit,
     )

@@ -24,8 +24,9 @@ from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
 TOKEN_LENGTH_MAX: Final = 200
 BEARER_LENGTH_MAX: Final = 8_192
 KNOWN: Final = f"""
-    SELECT k.id, k.tenant_id, k.user_id, coalesce(u.role, k.role) AS role, k.scopes, k.hash, k.expires_at,
-        now() AS now, {grants.sql("k.id", "k.user_id", "k.service_account_id")} AS grants
+    SELECT k.id, k.tenant_id, k.user_id, coalesce(u.role, k.role) AS role, k.scopes, k.hash,
+        k.expires_at, now() AS now,
+        {grants.sql("k.id", "k.user_id", "k.service_account_id")} AS grants
     FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
     LEFT JOIN service_accounts s ON s.id = k.service_account_id
     WHERE k.hash = ANY($1) AND k.revoked_at IS NULL AND u.disabled_at IS NULL

@@ -8,6 +8,7 @@ from penstock.central.realms.sessions import store
 from penstock.central.realms.sessions.model import (
     AGENT_LENGTH_MAX,
     BROWSER_LIFE,
+    KEPT,
     SEEN_EVERY,
     Session,
 )
@@ -111,6 +112,11 @@ async def end_of_user(tx: Tx, user_id: UserId, reason: str, *, but: SessionId | 
 
 async def end_of_client(tx: Tx, tenant_id: TenantId, client_id: str, reason: str) -> int:
     return await store.end_of_client(tx, tenant_id, client_id, reason)
+
+
+async def forget(tx: Tx, limit: int) -> int:
+    """Those that were over long ago. The audit log knows of them for ever."""
+    return await store.forget(tx, tx.now - KEPT, limit)
 
 
 async def add(tx: Tx, session: Session) -> None:

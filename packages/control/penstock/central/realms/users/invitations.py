@@ -8,7 +8,7 @@ from penstock.central.realms import owners
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import model, service, store
-from penstock.central.realms.users.model import INVITATION_LIFE, User
+from penstock.central.realms.users.model import INVITATION_KEPT, INVITATION_LIFE, User
 from penstock.central.realms.users.store import Invitation
 from penstock.central.tenants import service as tenants
 from penstock.central.tenants.model import HERE
@@ -137,6 +137,11 @@ async def _accept_by_address(tx: Tx, tenant_id: TenantId, email: str, name: str)
     )
     await _close(tx, tenant_id, email)
     return user
+
+
+async def forget(tx: Tx, limit: int) -> int:
+    """Those that were good long ago."""
+    return await store.forget_invitations(tx, tx.now - INVITATION_KEPT, limit)
 
 
 async def _make(

@@ -152,3 +152,16 @@ async def close_invitations(tx: Tx, tenant_id: TenantId, email: str) -> None:
         email,
         tx.now,
     )
+
+
+async def forget_invitations(tx: Tx, before: datetime, limit: int) -> int:
+    """Those that were accepted, or had run out, by then."""
+    return await tx.execute(
+        """
+        DELETE FROM invitations WHERE id IN (
+            SELECT id FROM invitations WHERE least(expires_at, accepted_at) < $1
+            ORDER BY least(expires_at, accepted_at) LIMIT $2 FOR UPDATE SKIP LOCKED)
+        """,
+        before,
+        limit,
+    )
