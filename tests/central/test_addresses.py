@@ -110,8 +110,9 @@ async def test_a_good_key_uses_nothing_up_of_its_address(narrow: Realm) -> None:
 
 async def test_people_are_told_on_a_page(narrow: Realm) -> None:
     client, url = narrow.central.client, f"{narrow.issuer}/login"
-    for _ in range(5):
-        answer = await client.post(url, data={"email": ANN}, headers=at("::1", **PEOPLE))
+    here = at("::1", **PEOPLE)
+    answers = [await client.post(url, data={"email": ANN}, headers=here) for _ in range(5)]
+    answer = answers[-1]
     assert answer.status_code == 429
     assert answer.headers["content-type"].startswith("text/html")
     assert "Too many requests came from where you are." in answer.text
