@@ -47,10 +47,10 @@ async def enrol(browser: Browser) -> bytes:
     found = re.search(r"<code>([A-Z2-7]+)</code>", page.text)
     assert found
     secret = totp.from_shown(found.group(1))
-    code = totp.code_at(secret, int(time.time()) - totp.STEP_S)
     ticket = page.field("ticket")
     wrong = await browser.submit(page, "account/second-factor", ticket=ticket, code="000000")
     assert wrong.trouble
+    code = totp.code_at(secret, int(time.time()) - totp.STEP_S)
     assert inside(await browser.submit(page, "account/second-factor", ticket=ticket, code=code))
     return secret
 
