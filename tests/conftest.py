@@ -24,6 +24,16 @@ PLANES = ("central", "site")
 _numbers = itertools.count(1)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests counted (`record_property("counted", …)`), in whichever worker they ran."""
+    reports = [report for kind in terminalreporter.stats.values() for report in kind]
+    for report in reports:
+        if isinstance(report, pytest.TestReport) and report.when == "call":
+            for name, said in report.user_properties:
+                if name == "counted":
+                    terminalreporter.write_line(str(said))
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"

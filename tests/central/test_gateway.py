@@ -72,6 +72,8 @@ async def test_too_many_bad_keys_from_an_address_are_not_even_looked_up(limited:
     bad = [await limited.caller(f"pk_bad_{number}").get("/v1/me") for number in range(5)]
     assert [answer.status for answer in bad] == [401, 401, 401, 429, 429]
     assert int(bad[-1].headers["retry-after"]) >= 1
+    assert [answer.headers["ratelimit-remaining"] for answer in bad] == ["2", "1", "0", "0", "0"]
+    assert {answer.headers["ratelimit-limit"] for answer in bad} == {"3"}
     # Who was let in before is still known; who shows no key at all is told so.
     assert (await limited.platform.get("/v1/me")).status == 200
     assert (await tenant.admin.get("/v1/me")).status == 200
@@ -97,7 +99,7 @@ async def test_a_key_that_no_longer_holds_is_not_recognized(limited: Central) ->
     refused = await tenant.viewer.get("/v1/me")
     assert refused.status == 401
     again = await tenant.viewer.get("/v1/me")
-    assert "ratelimit-limit" not in again.headers  # the tenant's tokens are not theirs to use
+    assert again.headers["ratelimit-limit"] == "3"  # the tenant's tokens are not theirs to use
 
 
 @pytest.mark.parametrize(

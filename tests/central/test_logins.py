@@ -47,10 +47,10 @@ async def enrol(browser: Browser) -> bytes:
     found = re.search(r"<code>([A-Z2-7]+)</code>", page.text)
     assert found
     secret = totp.from_shown(found.group(1))
-    code = totp.code_at(secret, int(time.time()) - totp.STEP_S)
     ticket = page.field("ticket")
     wrong = await browser.submit(page, "account/second-factor", ticket=ticket, code="000000")
     assert wrong.trouble
+    code = totp.code_at(secret, int(time.time()) - totp.STEP_S)
     assert inside(await browser.submit(page, "account/second-factor", ticket=ticket, code=code))
     return secret
 
@@ -330,6 +330,33 @@ async def test_a_reset_gives_a_new_password_and_ends_what_the_old_one_began(
         await stranger.submit(page, "invitation", **{**fields, "token": page.field("token")})
     )
     assert (await realm.user(ANN))["second_factor"] is False
+
+
+async def test_a_reset_of_the_second_factor_does_not_open_the_door_to_an_old_password(
+    realm: Realm, ann: Browser, stranger: Browser
+) -> None:
+    secret = await enrol(ann)
+    user = (await realm.user(ANN))["id"]
+    made = await realm.tenant.admin.made(f"/v1/users/{user}/reset", second_factor=True)
+    assert (await realm.user(ANN))["second_factor"] is True, "until she has a new password"
+    page = await stranger.log_in(ANN, PASSWORD)
+    assert not inside(page)
+    assert not inside(await stranger.get("account"))
+    code = totp.code_at(secret, int(time.time()))
+    assert inside(await stranger.submit(page, "login/code", ticket=page.field("ticket"), code=code))
+    again = Browser(realm.central, "acme")
+    page = await again.get(made["url"])
+    fields = {"token": page.field("token"), "full_name": "Ann", "password": "another long password"}
+    assert inside(await again.submit(page, "invitation", **fields))
+    assert (await realm.user(ANN))["second_factor"] is False
+    for other in (ann, stranger):
+        assert not inside(await other.get("account")), "who was in before is out"
+    audited = await realm.central.value(
+        "SELECT detail->'second_factor_cleared' FROM audit_entries WHERE action = $1",
+        "user.change_password",
+    )
+    assert audited is True
+    await again.client.aclose()
 
 
 async def test_an_invitation_left_over_is_no_way_to_someones_password(

@@ -71,6 +71,61 @@ async def test_a_key_ends_when_its_day_comes_or_its_owner_says(realm: Realm) -> 
     await browser.client.aclose()
 
 
+async def test_a_personal_key_knows_whose_it_is(realm: Realm) -> None:
+    browser = await realm.join("ann@acme.example")
+    api = realm.api(await realm.device(browser))
+    made = [await api.made("/v1/keys", name=f"k{n}", scopes=["read"], days=1) for n in range(2)]
+    key = realm.central.caller(made[0]["token"])
+    listed = {item["id"] for item in (await key.get("/v1/keys")).items}
+    assert listed == {item["id"] for item in made}
+    user = (await realm.user("ann@acme.example"))["id"]
+    assert {item["user"] for item in (await key.get("/v1/sessions")).items} == {user}
+    other = await key.post(f"/v1/keys/{made[1]['id']}/revoke")
+    assert (other.status, other.code) == (403, "forbidden"), "it may only read"
+    assert (await key.post(f"/v1/keys/{made[0]['id']}/revoke")).status == 200, "but give itself up"
+    assert (await key.get("/v1/me")).status == 401
+    assert (await realm.central.caller(made[1]["token"]).get("/v1/me")).status == 200
+    await browser.client.aclose()
+
+
+async def test_a_key_of_nobodys_has_nothing_of_its_own(realm: Realm) -> None:
+    """A tenant's key is the tenant's: it lists no person's things, and does not end itself."""
+    viewer = realm.tenant.viewer
+    browser = await realm.join("ann@acme.example")
+    await realm.api(await realm.device(browser)).made("/v1/keys", name="k", days=1)
+    assert (await viewer.get("/v1/keys")).items == []
+    assert (await viewer.get("/v1/sessions")).items == []
+    own = (await viewer.get("/v1/me")).json["id"]
+    assert (await viewer.post(f"/v1/keys/{own}/revoke")).status == 403
+    await browser.client.aclose()
+
+
+async def test_a_personal_key_is_no_way_around_what_one_cannot_do_to_oneself(realm: Realm) -> None:
+    browser = await realm.join("ann@acme.example", "admin")
+    api = realm.api(await realm.device(browser))
+    made = await api.made("/v1/keys", name="k", scopes=["administer"], days=1)
+    key = realm.central.caller(made["token"])
+    user = (await realm.user("ann@acme.example"))["id"]
+    changed = await key.send("PATCH", f"/v1/users/{user}", json={"role": "viewer"})
+    assert (changed.status, changed.code) == (409, "conflict")
+    assert (await key.post(f"/v1/users/{user}/disable")).status == 409
+    await browser.client.aclose()
+
+
+@pytest.mark.parametrize(("scope", "status"), [("read", 403), ("use", 200), ("administer", 200)])
+async def test_to_end_what_is_ones_own_takes_a_token_that_may_change_something(
+    realm: Realm, scope: str, status: int
+) -> None:
+    browser = await realm.join("ann@acme.example")
+    whole = realm.api(await realm.device(browser))
+    made = await whole.made("/v1/keys", name="k", scopes=["read"], days=1)
+    session = next(s for s in (await whole.get("/v1/sessions")).items if s["kind"] == "browser")
+    narrow = realm.api(await realm.device(browser, f"openid {scope}"))
+    assert (await narrow.post(f"/v1/keys/{made['id']}/revoke")).status == status
+    assert (await narrow.post(f"/v1/sessions/{session['id']}/revoke")).status == status
+    await browser.client.aclose()
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -102,7 +102,11 @@ def test_a_role_reaches_what_is_in_its_place_and_nothing_else() -> None:
             if level is not Level.PLATFORM:
                 for action, about in itertools.product(everything, outside):
                     permitted = IN_FORCE.policies.decide(actor, action, about)
-                    own = {"everyone-sees-what-is-their-own", "who-leases-sees-the-catalog"}
+                    own = {
+                        "everyone-sees-what-is-their-own",
+                        "everyone-ends-what-is-their-own",
+                        "who-leases-sees-the-catalog",
+                    }
                     assert not permitted.allowed or set(permitted.policies) <= own, (role, action)
 
 
@@ -112,5 +116,8 @@ def test_an_auditor_changes_nothing() -> None:
     allowed = {action for action in authorization.ACTIONS if may(actor, action)}
     reading = ("view", "list", "oversee", "explain", "verify")
     changing = {action for action in allowed if action.partition(".")[2] not in reading}
-    assert changing == {"key.create_own"}  # which only people have
+    # Which only people have.
+    assert changing == {
+        "key.create_own", "key.revoke_own", "key.revoke_self", "session.revoke_own"
+    }  # fmt: skip
     assert {a for a in authorization.ACTIONS if a.endswith(".view")} <= allowed

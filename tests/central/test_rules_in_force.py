@@ -33,6 +33,10 @@ SECOND: Final = """
 forbid (principal, action in [Penstock::Action::"user.invite"], resource)
 when { principal.kind == "user" && !principal.second_factor };
 """
+OWN: Final = """
+@id("what-is-there-stays")
+forbid (principal, action in Penstock::Action::"own.end", resource);
+"""
 ANN: Final = "ann@acme.example"
 
 
@@ -231,3 +235,27 @@ async def test_a_rule_asks_people_for_a_second_factor(realm: Realm) -> None:
     assert (await ann.post("/v1/users/invite", email="eve@acme.example")).status == 403
     for each in (browser, again):
         await each.client.aclose()
+
+
+async def test_a_rule_binds_people_in_what_is_their_own(central_url: str, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.cedar"
+    rules.write_text(OWN)
+    try:
+        async with plane.running(central_url, tmp_path / "central", policies=rules) as central:
+            realm = Realm(central, await central.tenant("acme"), "acme")
+            browser = await realm.join(ANN)
+            ann = realm.api(await realm.device(browser))
+            key = await ann.made("/v1/keys", name="mine", days=1)
+            sessions = (await ann.get("/v1/sessions")).items
+            for path in (f"sessions/{sessions[0]['id']}", f"keys/{key['id']}"):
+                refused = await ann.post(f"/v1/{path}/revoke")
+                assert refused.status == 403, path
+                assert "policy 'what-is-there-stays' forbids" in refused.json["detail"]
+            client = next(session for session in sessions if session["kind"] == "client")
+            page = await browser.get("account")
+            said = await browser.submit(page, "account/sessions/end", session=client["id"])
+            assert "what-is-there-stays" in said.text
+            assert (await ann.get("/v1/me")).status == 200
+            await browser.client.aclose()
+    finally:
+        await IN_FORCE.begin(None)

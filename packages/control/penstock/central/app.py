@@ -1,6 +1,7 @@
 """Central as one ASGI application and one process."""
 
 import asyncio
+import re
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
@@ -45,6 +46,7 @@ from penstock.central.realms import routers as realm_routers
 from penstock.central.realms.hosts import configured as realm_providers
 from penstock.central.realms.hosts.reconciler import Hosting
 from penstock.central.realms.keys.service import Keyring
+from penstock.central.realms.pages import refusals
 from penstock.central.realms.service import Realms
 from penstock.central.realms.users.passwords import Passwords
 from penstock.central.service_accounts import api as service_accounts
@@ -55,6 +57,7 @@ from penstock.central.sites import service as site_service
 from penstock.central.sites.service import Trust
 from penstock.central.skus import api as skus
 from penstock.central.slots import api as slots
+from penstock.central.sweeping import Sweeper
 from penstock.central.templates import api as templates
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
@@ -76,7 +79,10 @@ ROUTERS = (  # tried in this order: the busiest first
     groups.router, service_accounts.router, explanations.router, *realm_routers.ROUTERS,
 )  # fmt: skip
 DOORS = Doors(
-    always=frozenset({"/healthz", "/readyz"}), streams=frozenset({"/v1/events", "/v1/ws"})
+    always=frozenset({"/healthz", "/readyz"}),
+    streams=frozenset({"/v1/events", "/v1/ws"}),
+    # Forms, tokens and codes; and what makes us ask another issuer.
+    attempts=re.compile(r"POST /realms/|GET /realms/[^/]+/(device$|provider/)"),
 )
 
 
@@ -117,12 +123,16 @@ async def serve(settings: CentralSettings) -> None:
     exporter = Exporter(database, Objects(settings.audit_url), root.key)
     wakeups = Wakeups(settings.database_url)
     hosting = Hosting(database, wakeups, providers, settings.url, onboarding_service.go_on)
+    kept = timedelta(seconds=settings.idempotency_kept_s)
+    sweeper = Sweeper(database, settings.sweep_every_s, kept)
     queue = Queue(Committer(database).commit)
     app = create()
     gateway = Gateway(settings.limits)
     caller = gateway.guard(partial(callers.authenticate, realms, keys.Holders(database)))
     denials = Denials(database)
-    web.install(app, database=database, authenticate=caller, denials=denials)
+    web.install(
+        app, database=database, authenticate=caller, denials=denials, refused=refusals.respond
+    )
     app.state.realms = realms
     app.state.wakeups = wakeups
     app.state.placement = queue
@@ -150,6 +160,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(coming.run(database, wakeups))
         group.create_task(leaving.run(database, wakeups))
         group.create_task(hosting.keep(settings.database_url))
+        group.create_task(sweeper.keep(settings.database_url))
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))
@@ -161,7 +172,7 @@ async def serve(settings: CentralSettings) -> None:
 
 def front(app: ASGIApp, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
     """The API behind its gateway."""
-    edge = Edge(app, gateway, DOORS, hsts_s=settings.hsts_s)
+    edge = Edge(app, gateway, DOORS, hsts_s=settings.hsts_s, refused=refusals.respond)
     if not settings.cors_origins:
         return edge
     return CORSMiddleware(

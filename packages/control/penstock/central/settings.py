@@ -47,6 +47,12 @@ class CentralSettings(Settings):
     tenant_requests_burst: int = Field(default=10_000, ge=1)
     key_requests_per_s: float = Field(default=5_000, ge=0.1)
     key_requests_burst: int = Field(default=10_000, ge=1)
+    # Those who are not known, from one address (IPv6: one /64): all that they ask, and of that
+    # what guesses or is dear (signing in, tokens, codes).
+    address_requests_per_s: float = Field(default=200, ge=0.1)
+    address_requests_burst: int = Field(default=2_000, ge=1)
+    address_attempts_per_s: float = Field(default=20, ge=0.1)
+    address_attempts_burst: int = Field(default=500, ge=1)
     bad_keys_per_s: float = Field(default=10, ge=0.1)  # from one address
     bad_keys_burst: int = Field(default=500, ge=1)
     requests_max: int = Field(default=1_000, ge=1)  # in progress
@@ -54,6 +60,8 @@ class CentralSettings(Settings):
     cors_origins: Origins = ()  # web pages of these may call the API
     hsts_s: int = Field(default=0, ge=0)  # say so if TLS is in front, and for how long
     trusted_proxies: str = "127.0.0.1,::1"  # addresses and networks whose X-Forwarded-… counts
+    sweep_every_s: float = Field(default=60.0, ge=0.1, le=86_400)  # to delete what ran out
+    idempotency_kept_s: float = Field(default=7 * 86_400.0, ge=60)  # answers to Idempotency-Keys
     audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
     # Keycloak, where realms of tenants can be: its address, and a client that may make them.
     keycloak_url: str = Field(default="", pattern=r"^(https?://[^?#@\s]+[^/?#@\s])?$")
@@ -82,6 +90,8 @@ class CentralSettings(Settings):
         return Limits(
             tenant=Rate(self.tenant_requests_per_s, self.tenant_requests_burst),
             key=Rate(self.key_requests_per_s, self.key_requests_burst),
+            address=Rate(self.address_requests_per_s, self.address_requests_burst),
+            attempts=Rate(self.address_attempts_per_s, self.address_attempts_burst),
             bad_keys=Rate(self.bad_keys_per_s, self.bad_keys_burst),
             requests_max=self.requests_max,
             streams_max=self.streams_max,

@@ -25,7 +25,8 @@ class Actor:
 
     `role` counts in all of the tenant (or platform), `grants` where they say. `scopes` limit
     what a token or key may be used for; None is no limit but the roles'. `hour` and `weekday`
-    (Monday is 1) are when the call came, in UTC.
+    (Monday is 1) are when the call came, in UTC. `user_id` is the person whose token or personal
+    key it is; empty if it is nobody's.
     """
 
     kind: str
@@ -37,6 +38,7 @@ class Actor:
     second_factor: bool = False
     hour: int = 0
     weekday: int = 1
+    user_id: str = ""
 
     @property
     def name(self) -> str:

@@ -14,12 +14,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from penstock.kernel import heads, safety
 from penstock.kernel.errors import Problem, TooLarge, TooSlow
 from penstock.kernel.gateway import Gateway, Visitor
-from penstock.kernel.problems import render
+from penstock.kernel.problems import Refused, as_problem
 from penstock_contracts.ids import EventId
 
 BODY_BYTES_MAX: Final = 64 * 1024
 BODY_S_MAX: Final = 20.0
 CORRELATION: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+NONE: Final = re.compile(r"(?!)")
 TRY_AGAIN_LATER: Final = 1013  # a WebSocket's close code
 SECONDS: Final = Histogram(
     "penstock_http_request_seconds", "Time to answer", ["method", "route", "status"]
@@ -36,16 +37,29 @@ class Doors:
 
     always: frozenset[str] = frozenset()  # health: asked most when there is least room
     streams: frozenset[str] = frozenset()  # answers without an end
+    attempts: re.Pattern[str] = NONE  # a method and a path: what guesses, or is dear
+
+    def attempted(self, scope: Scope) -> bool:
+        return self.attempts.match(f"{scope.get('method')} {scope['path']}") is not None
 
 
 class Edge:
     """ASGI middleware. What is too large or too much is refused before anything reads it."""
 
-    def __init__(self, app: ASGIApp, gateway: Gateway, doors: Doors, *, hsts_s: int = 0) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        gateway: Gateway,
+        doors: Doors,
+        *,
+        hsts_s: int = 0,
+        refused: Refused = as_problem,
+    ) -> None:
         self.app = app
         self._gateway = gateway
         self._doors = doors
         self._hsts_s = hsts_s
+        self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -54,7 +68,8 @@ class Edge:
         headers: dict[bytes, bytes] = dict(scope["headers"])
         given = headers.get(b"x-correlation-id", b"").decode("latin-1")
         correlation_id = given if CORRELATION.fullmatch(given) else new_correlation_id()
-        visitor = self._gateway.meet(scope, headers)
+        attempt = self._doors.attempted(scope)
+        visitor = self._gateway.meet(scope, headers, attempt=attempt)
         scope.setdefault("state", {}).update(correlation_id=correlation_id, visitor=visitor)
         with structlog.contextvars.bound_contextvars(correlation_id=correlation_id):
             if scope["type"] == "websocket":
@@ -94,7 +109,7 @@ class Edge:
                     body = await _read_body(scope, receive)
                     await self.app(scope, _replay(body, receive), answer)
         except Problem as refusal:
-            await render(refusal, correlation_id)(scope, receive, answer)
+            await self._refused(scope, refusal, correlation_id)(scope, receive, answer)
         route = getattr(scope.get("route"), "path", "unknown")
         SECONDS.labels(scope["method"], route, status).observe(time.perf_counter() - started)
 

@@ -36,6 +36,8 @@ IPV6_NETWORK: Final = 64  # bits: what one caller has addresses of
 class Limits:
     tenant: Rate
     key: Rate
+    address: Rate  # of those who are not known
+    attempts: Rate  # of an address: what guesses, or is dear
     bad_keys: Rate
     requests_max: int
     streams_max: int
@@ -56,7 +58,8 @@ class Visitor:
     address: str
     credential: bytes = field(repr=False)
     party: Party | None = None
-    level: Level | None = None
+    attempt: bool = False
+    level: Level | None = None  # of the bucket that has least
 
     @property
     def name(self) -> str:
@@ -67,33 +70,33 @@ class Gateway:
     def __init__(self, limits: Limits) -> None:
         self._tenants = Buckets(limits.tenant)
         self._keys = Buckets(limits.key)
+        self._addresses = Buckets(limits.address)
+        self._attempts = Buckets(limits.attempts)
         self._bad_keys = Buckets(limits.bad_keys)
         self._requests = Shares(limits.requests_max, "requests")
         self._streams = Shares(limits.streams_max, "streams")
         self._known: OrderedDict[bytes, Party] = OrderedDict()
 
-    def meet(self, scope: Scope, headers: dict[bytes, bytes]) -> Visitor:
+    def meet(self, scope: Scope, headers: dict[bytes, bytes], *, attempt: bool = False) -> Visitor:
+        """An attempt is its address's, whatever credential comes with it."""
         shown = headers.get(b"authorization", b"")
         credential = hashlib.sha256(shown).digest() if shown else b""
         client: tuple[str, int] | None = scope.get("client")
         address = network(client[0]) if client else ""
-        return Visitor(address, credential, self._known.get(credential))
+        party = None if attempt else self._known.get(credential)
+        return Visitor(address, credential, party, attempt)
 
     def meter(self, visitor: Visitor) -> None:
-        """Count the request against its key and its tenant, once it is known whose it is."""
+        """Count the request against its key and its tenant; its address, if they are not known."""
+        visitor.level = None
         if visitor.party is None:
+            _count(visitor, "your address", self._addresses.take(visitor.address))
+            if visitor.attempt:
+                _count(visitor, "your address", self._attempts.take(visitor.address))
             return
-        key = self._keys.take(visitor.party.key)
-        visitor.level = key
-        if key.retry_after_s:
-            raise too_many("this key", key)
-        if visitor.party.tenant is None:
-            return
-        tenant = self._tenants.take(visitor.party.tenant)
-        if tenant.remaining <= key.remaining:
-            visitor.level = tenant
-        if tenant.retry_after_s:
-            raise too_many("this tenant", tenant)
+        _count(visitor, "this key", self._keys.take(visitor.party.key))
+        if visitor.party.tenant is not None:
+            _count(visitor, "this tenant", self._tenants.take(visitor.party.tenant))
 
     def place(self, visitor: Visitor, *, stream: bool) -> AbstractContextManager[None]:
         return (self._streams if stream else self._requests).hold(visitor.name)
@@ -129,16 +132,24 @@ class Gateway:
     ) -> Actor:
         """Taken before it is known whether the credential is bad: many at once are not free."""
         level = self._bad_keys.take(visitor.address)
-        if level.retry_after_s:
-            raise too_many("your address, with credentials that are not known,", level)
+        _count(visitor, "your address, with credentials that are not known,", level)
         actor = await authenticate(connection)
         self._bad_keys.give_back(visitor.address)
+        self._addresses.give_back(visitor.address)
         visitor.party = Party(actor.name, actor.tenant_id)
         self._known[visitor.credential] = visitor.party
         if len(self._known) > KNOWN_MAX:
             self._known.popitem(last=False)
         self.meter(visitor)
         return actor
+
+
+def _count(visitor: Visitor, who: str, level: Level) -> None:
+    """Answers tell of the bucket that has least."""
+    if visitor.level is None or level.remaining <= visitor.level.remaining:
+        visitor.level = level
+    if level.retry_after_s:
+        raise too_many(who, level)
 
 
 def too_many(who: str, level: Level) -> TooMany:

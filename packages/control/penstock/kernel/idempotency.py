@@ -180,3 +180,16 @@ async def release(tx: Tx, claim: Claim) -> None:
         claim.actor,
         claim.key,
     )
+
+
+async def forget(tx: Tx, before: datetime, limit: int) -> int:
+    """The oldest answers, if they are older than this: their keys are new ones again."""
+    return await tx.execute(
+        """
+        DELETE FROM idempotency_keys WHERE (actor, key) IN (
+            SELECT actor, key FROM idempotency_keys WHERE created_at < $1
+            ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+        """,
+        before,
+        limit,
+    )

@@ -1,9 +1,19 @@
 """Problem+json (RFC 9457): how a refusal looks on the wire."""
 
+from collections.abc import Callable
+
 import orjson
 from fastapi import Request, Response
+from starlette.types import Scope
 
 from penstock.kernel.errors import Problem
+
+Refused = Callable[[Scope, Problem, str], Response]  # with its correlation id
+
+
+def as_problem(_scope: Scope, problem: Problem, correlation_id: str) -> Response:
+    """How a refusal looks, unless someone else says so."""
+    return render(problem, correlation_id)
 
 
 def problem_response(problem: Problem, request: Request, *, status: int | None = None) -> Response:

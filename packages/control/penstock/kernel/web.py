@@ -22,7 +22,7 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
 from penstock.kernel.errors import Invalid, Problem, Unavailable
-from penstock.kernel.problems import problem_response
+from penstock.kernel.problems import Refused, as_problem, problem_response
 
 logger = log.get(__name__)
 PAGE_MAX: Final = 500
@@ -159,12 +159,18 @@ CorrelationId = Annotated[str, Depends(_correlation_id)]
 
 
 def install(
-    app: FastAPI, *, database: Database, authenticate: Authenticate, denials: Denials
+    app: FastAPI,
+    *,
+    database: Database,
+    authenticate: Authenticate,
+    denials: Denials,
+    refused: Refused = as_problem,
 ) -> None:
     """Give the app what its routes need, and its answers to what goes wrong."""
     app.state.database = database
     app.state.denials = denials
     app.state.authenticate = authenticate
+    app.state.refused = refused
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
@@ -182,7 +188,8 @@ async def _on_problem(request: Request, error: Exception) -> Response:
         route = getattr(request.scope.get("route"), "path", "")
         path, correlation_id = request.url.path, request.state.correlation_id
         denials.note(actor, request.method, route, path, problem, correlation_id)
-    return problem_response(problem, request)
+    refused: Refused = request.app.state.refused
+    return refused(request.scope, problem, request.state.correlation_id)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

@@ -24,8 +24,9 @@ from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
 TOKEN_LENGTH_MAX: Final = 200
 BEARER_LENGTH_MAX: Final = 8_192
 KNOWN: Final = f"""
-    SELECT k.id, k.tenant_id, coalesce(u.role, k.role) AS role, k.scopes, k.hash, k.expires_at,
-        now() AS now, {grants.sql("k.id", "k.user_id", "k.service_account_id")} AS grants
+    SELECT k.id, k.tenant_id, k.user_id, coalesce(u.role, k.role) AS role, k.scopes, k.hash,
+        k.expires_at, now() AS now,
+        {grants.sql("k.id", "k.user_id", "k.service_account_id")} AS grants
     FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
     LEFT JOIN service_accounts s ON s.id = k.service_account_id
     WHERE k.hash = ANY($1) AND k.revoked_at IS NULL AND u.disabled_at IS NULL
@@ -160,6 +161,7 @@ async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor
             grants.read(row["grants"]),
             hour=now.hour,
             weekday=now.isoweekday(),
+            user_id=row["user_id"] or "",
         )
         for row in rows
         if row["expires_at"] is None or row["expires_at"] > now

@@ -34,7 +34,7 @@ async def create(
     expires_at = tx.now + timedelta(days=days)
     made = await keys.create(
         tx, actor, tenant_id=actor.tenant_id, name=name, role=actor.role,
-        user_id=UserId(actor.id), scopes=scopes, expires_at=expires_at,
+        user_id=UserId(actor.user_id), scopes=scopes, expires_at=expires_at,
     )  # fmt: skip
     return made, expires_at
 
@@ -43,17 +43,21 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Key]:
     """One's own; all of the tenant's for who administers it."""
     everyones = Resource("key", None, actor.tenant_id)
     authorize(actor, "key.list", everyones)
-    own = None if permits(actor, "key.oversee", everyones) else actor.id
+    own = None if permits(actor, "key.oversee", everyones) else actor.user_id
     return await store.page(tx, own, after, limit)
 
 
 async def revoke(tx: Tx, actor: Actor, id: str) -> Key:
-    """End a key. Anyone may end their own."""
+    """End a key. People may end their own, and whoever holds such a key, that one."""
     found = await store.lock(tx, id)
     if found is None:
         raise NotFound("key", id)
-    if found.user_id is None or found.user_id != actor.id:
-        authorize(actor, "key.revoke", Resource("key", found.id, found.tenant_id))
+    about = Resource("key", found.id, found.tenant_id)
+    if found.user_id is None or found.user_id != actor.user_id:
+        authorize(actor, "key.revoke", about)
+    else:
+        action = "key.revoke_self" if found.id == actor.id else "key.revoke_own"
+        authorize(actor, action, about, seen="key.list")
     await store.revoke(tx, found.id)
     audit.record(tx, actor, "key.revoke", found.id, tenant_id=found.tenant_id)
     return replace(found, revoked_at=found.revoked_at or tx.now)

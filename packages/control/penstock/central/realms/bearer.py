@@ -47,6 +47,7 @@ class Bearer:
             self.second_factor,
             self.now.hour,
             self.now.isoweekday(),
+            self.subject if self.is_user else "",
         )
 
 

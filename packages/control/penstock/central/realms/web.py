@@ -14,6 +14,7 @@ from penstock.central.realms.grants.server import Reply
 from penstock.central.realms.model import Realm
 from penstock.central.realms.service import Realms
 from penstock.kernel.db import Tx
+from penstock.kernel.gateway import Visitor
 
 FORM: Final = "application/x-www-form-urlencoded"
 
@@ -60,6 +61,12 @@ async def transaction(request: Request) -> AsyncGenerator[Tx, None]:
         tenant=realm.tenant_id, correlation_id=request.state.correlation_id
     ) as tx:
         yield tx
+
+
+def address(request: Request) -> str:
+    """Whom the request counts for, while nobody knows whose it is."""
+    visitor: Visitor = request.state.visitor
+    return visitor.address
 
 
 async def asked(request: Request, path: str) -> Asked:

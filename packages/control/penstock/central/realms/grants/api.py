@@ -7,6 +7,7 @@ from penstock.central.realms import bearer, web
 from penstock.central.realms.bearer import Bearer
 from penstock.central.realms.grants import service
 from penstock.central.realms.grants.id_tokens import user_info
+from penstock.central.realms.grants.server import Reply
 from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.central.realms.users import service as users
@@ -18,9 +19,12 @@ router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_s
 @router.post("/token")
 async def token(request: Request, realm: Here, realms: All) -> Response:
     asked = await web.asked(request, "token")
-    signer = await realms.keyring.signer(realm.tenant_id)
-    async with web.transaction(request) as tx:
-        reply = await service.exchange(tx, realm, realms.public_url, signer, asked)
+    reply: Reply | None = None
+    while reply is None:  # again if the key was turned: what it signed might be dead on arrival
+        signer = await realms.keyring.signer(realm.tenant_id)
+        async with web.transaction(request) as tx:
+            if await realms.keyring.holds(tx, realm.tenant_id, signer):
+                reply = await service.exchange(tx, realm, realms.public_url, signer, asked)
     return web.respond(reply)
 
 

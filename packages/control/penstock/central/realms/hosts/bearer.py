@@ -47,6 +47,7 @@ async def believe(realms: Realms, token: str) -> Actor:
         person.second_factor,
         now.hour,
         now.isoweekday(),
+        str(facts["user_id"]),
     )
 
 

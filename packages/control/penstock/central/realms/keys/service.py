@@ -18,7 +18,7 @@ from penstock.kernel.db import Database, Tx
 from penstock.kernel.sealing import Seal
 from penstock_contracts.ids import TenantId
 
-REMEMBERED_S: Final = 60.0  # a replica may sign with a retired key this long
+REMEMBERED_S: Final = 60.0  # then it is asked again whether the key is old
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,11 @@ class Signer:
 
 
 class Keyring:
-    """The current key of each realm, remembered for a minute."""
+    """The current key of each realm, remembered for a minute.
+
+    Another replica may turn it meanwhile, so whoever signs asks `holds` in the transaction of
+    what it signs.
+    """
 
     def __init__(self, database: Database, seal: Seal) -> None:
         self._database = database
@@ -46,6 +50,15 @@ class Keyring:
             self._remembered[tenant_id] = (time.monotonic() + REMEMBERED_S, signer)
         return signer
 
+    async def holds(self, tx: Tx, tenant_id: TenantId, signer: Signer) -> bool:
+        """Whether this is the current key, until the transaction ends; if not, it is forgotten."""
+        await store.lock_shared(tx, tenant_id)
+        if await store.state(tx, signer.kid) == State.CURRENT:
+            return True
+        if self._remembered.get(tenant_id, (0.0, None))[1] is signer:
+            del self._remembered[tenant_id]
+        return False
+
     async def published(self, tenant_id: TenantId) -> list[Key]:
         """What whoever checks our signatures needs."""
         await self.signer(tenant_id)  # there are none before the first
@@ -56,9 +69,7 @@ class Keyring:
         """The next key signs from now on. `distrust` kills what the old one signed."""
         await store.lock(tx, tenant_id)
         keys = await self._ensure(tx, tenant_id)
-        new = await self._turn(tx, actor, tenant_id, keys, distrust=distrust)
-        self._remembered.pop(tenant_id, None)
-        return new
+        return await self._turn(tx, actor, tenant_id, keys, distrust=distrust)
 
     async def _load(self, tx: Tx, tenant_id: TenantId) -> Signer:
         keys = _by_state(await store.all_of(tx, tenant_id))

@@ -14,8 +14,18 @@ def key(row: asyncpg.Record) -> Key:
 
 
 async def lock(tx: Tx, tenant_id: TenantId) -> None:
-    """Keys are changed one transaction at a time."""
+    """Keys are changed one transaction at a time, while nobody signs."""
     await tx.fetchval("SELECT pg_advisory_xact_lock(hashtextextended($1, 10))", tenant_id)
+
+
+async def lock_shared(tx: Tx, tenant_id: TenantId) -> None:
+    """Any number may sign at once, while no key is changed."""
+    await tx.fetchval("SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 10))", tenant_id)
+
+
+async def state(tx: Tx, kid: str) -> State | None:
+    found: str | None = await tx.fetchval("SELECT state FROM realm_keys WHERE kid = $1", kid)
+    return None if found is None else State(found)
 
 
 async def add(

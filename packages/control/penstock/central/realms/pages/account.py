@@ -1,12 +1,14 @@
 """One's own account: where one is signed in, and the second factor."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
 import segno
 from fastapi import APIRouter, Request, Response
 
 from penstock.central.realms import web
+from penstock.central.realms.bearer import SECOND_FACTOR
 from penstock.central.realms.pages import agents, browsers, layout, tickets
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import PageRoute, button, field, form
@@ -17,6 +19,7 @@ from penstock.central.realms.users import proofs, totp
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
 from penstock.central.realms.web import All, Here
+from penstock.kernel.actor import Actor
 from penstock.kernel.errors import NotFound
 
 router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
@@ -56,7 +59,7 @@ async def end_session(request: Request, realm: Here) -> Response:
         known = await browsers.who(tx, browser)
         if known is not None:
             with suppress(NotFound):  # it ended meanwhile
-                await sessions.end_own(tx, users.actor_of(known[1]), fields.get("session", ""))
+                await sessions.end_own(tx, _actor(*known, tx.now), fields.get("session", ""))
     return browsers.go(f"{realm.path}/account")
 
 
@@ -88,6 +91,16 @@ async def enrol(request: Request, realm: Here, realms: All) -> Response:
     if not done:
         return _enrol_page(browser, known[1], secret, ticket, trouble="That code is not right.")
     return browsers.go(f"{realm.path}/account")
+
+
+def _actor(session: Session, user: User, now: datetime) -> Actor:
+    """Who is in this browser, with what rules may ask for."""
+    return replace(
+        users.actor_of(user),
+        second_factor=SECOND_FACTOR in session.amr,
+        hour=now.hour,
+        weekday=now.isoweekday(),
+    )
 
 
 def _second_factor(browser: Browser, user: User) -> Html:

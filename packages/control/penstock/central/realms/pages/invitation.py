@@ -52,7 +52,8 @@ async def accept(request: Request, realm: Here, realms: All) -> Response:
         fault = "Say what your name is."
     if fault is not None:
         return _page(browser, token, invitation.email, offered, name=name, trouble=fault)
-    hashed = await realms.passwords.hash(password)
+    with realms.passwords.place(web.address(request)) as place:
+        hashed = await place.hash(password)
     try:
         async with web.transaction(request) as tx:
             # Again, and locked: of two who hold the link at once, one gets in.

@@ -1,7 +1,7 @@
 """The frame of every page: no scripts, nothing from elsewhere, never inside another page."""
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from fastapi import Response
 from fastapi.responses import HTMLResponse
@@ -14,8 +14,17 @@ from penstock.central.realms.web import RealmRoute
 STYLE: Final = (Path(__file__).parent / "style.css").read_text()
 
 
+class Somewhere(Protocol):
+    """What a page says of its realm."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+
+
 def page(
-    realm: Realm,
+    realm: Somewhere,
     title: str,
     *body: str,
     status: int = 200,

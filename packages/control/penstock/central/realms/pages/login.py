@@ -52,10 +52,11 @@ async def log_in(request: Request, realms: All) -> Response:
     fields = await browsers.submitted(request, browser)
     onward = browsers.inside(browser.realm, fields.get("next", ""))
     email, password = fields.get("email", ""), fields.get("password", "")[: PASSWORD_LENGTH_MAX + 1]
-    async with web.transaction(request) as tx:
-        user = await proofs.count_attempt(tx, browser.realm.tenant_id, email)
-        offered = await providers.offered(tx, browser.realm.tenant_id)
-    fits = await realms.passwords.verify(user.password if user else None, password)
+    with realms.passwords.place(web.address(request)) as place:
+        async with web.transaction(request) as tx:
+            user = await proofs.count_attempt(tx, browser.realm.tenant_id, email)
+            offered = await providers.offered(tx, browser.realm.tenant_id)
+        fits = await place.verify(user.password if user else None, password)
     if user is None or not fits:
         return _login_page(browser, onward, offered, email=email, trouble=WRONG)
     async with web.transaction(request) as tx:

@@ -9,6 +9,7 @@ from penstock_contracts.ids import SessionId, TenantId, UserId
 BROWSER_LIFE: Final = timedelta(hours=12)
 CLIENT_LIFE: Final = timedelta(days=90)
 REFRESH_LIFE: Final = timedelta(days=14)  # a client that is not used for this long is out
+KEPT: Final = timedelta(days=30)  # after its end, for whoever looks into it
 SEEN_EVERY: Final = timedelta(minutes=1)  # how exactly it is known when one was last used
 AGENT_LENGTH_MAX: Final = 200
 

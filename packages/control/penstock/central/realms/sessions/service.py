@@ -8,6 +8,7 @@ from penstock.central.realms.sessions import store
 from penstock.central.realms.sessions.model import (
     AGENT_LENGTH_MAX,
     BROWSER_LIFE,
+    KEPT,
     SEEN_EVERY,
     Session,
 )
@@ -58,16 +59,18 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Session]:
     """One's own; all of the tenant's for who administers it."""
     everyones = Resource("session", None, actor.tenant_id)
     authorize(actor, "session.list", everyones)
-    own = None if permits(actor, "session.oversee", everyones) else actor.id
+    own = None if permits(actor, "session.oversee", everyones) else actor.user_id
     return await store.page(tx, own, after, limit)
 
 
 async def revoke(tx: Tx, actor: Actor, id: str) -> Session:
-    """End a session: its tokens are good no more. Anyone may end their own."""
+    """End a session: its tokens are good no more. People may end their own."""
     session = await store.find(tx, id)
     if session is None:
         raise NotFound("session", id)
-    if session.user_id != actor.id:
+    if session.user_id == actor.user_id:
+        _authorize_own(actor, session)
+    else:
         authorize(actor, "session.revoke", Resource("session", session.id, session.tenant_id))
     await end(tx, actor, session, "revoked")
     return session
@@ -79,9 +82,15 @@ async def page_of_user(tx: Tx, user_id: UserId, limit: int) -> list[Session]:
 
 async def end_own(tx: Tx, actor: Actor, id: str) -> None:
     session = await store.find(tx, id)
-    if session is None or session.user_id != actor.id:
+    if session is None or session.user_id != actor.user_id:
         raise NotFound("session", id)
+    _authorize_own(actor, session)
     await end(tx, actor, session, "ended by its owner")
+
+
+def _authorize_own(actor: Actor, session: Session) -> None:
+    about = Resource("session", session.id, session.tenant_id)
+    authorize(actor, "session.revoke_own", about, seen="session.list")
 
 
 async def end(tx: Tx, actor: Actor, session: Session, reason: str) -> None:
@@ -103,6 +112,11 @@ async def end_of_user(tx: Tx, user_id: UserId, reason: str, *, but: SessionId | 
 
 async def end_of_client(tx: Tx, tenant_id: TenantId, client_id: str, reason: str) -> int:
     return await store.end_of_client(tx, tenant_id, client_id, reason)
+
+
+async def forget(tx: Tx, limit: int) -> int:
+    """Those that were over long ago. The audit log knows of them for ever."""
+    return await store.forget(tx, tx.now - KEPT, limit)
 
 
 async def add(tx: Tx, session: Session) -> None:

@@ -1,5 +1,7 @@
 """All SQL that touches the sessions table."""
 
+from datetime import datetime
+
 import asyncpg
 
 from penstock.central.realms.sessions.model import Session
@@ -128,4 +130,22 @@ async def end_of_client(tx: Tx, tenant_id: TenantId, client_id: str, reason: str
         client_id,
         tx.now,
         reason,
+    )
+
+
+async def forget(tx: Tx, before: datetime, limit: int) -> int:
+    """Those that were over by then, and that nothing refers to any more."""
+    return await tx.execute(
+        """
+        DELETE FROM sessions WHERE id IN (
+            SELECT id FROM sessions s WHERE least(expires_at, ended_at) < $1
+                AND NOT EXISTS (SELECT FROM sessions WHERE parent_id = s.id)
+                AND NOT EXISTS (SELECT FROM refresh_tokens WHERE session_id = s.id)
+                AND NOT EXISTS (SELECT FROM device_codes WHERE session_id = s.id)
+                AND NOT EXISTS (SELECT FROM authorization_codes WHERE session_id = s.id)
+                AND NOT EXISTS (SELECT FROM authorization_codes WHERE browser_id = s.id)
+            ORDER BY least(expires_at, ended_at) LIMIT $2 FOR UPDATE OF s SKIP LOCKED)
+        """,
+        before,
+        limit,
     )

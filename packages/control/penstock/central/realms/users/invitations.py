@@ -8,7 +8,7 @@ from penstock.central.realms import owners
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import model, service, store
-from penstock.central.realms.users.model import INVITATION_LIFE, User
+from penstock.central.realms.users.model import INVITATION_KEPT, INVITATION_LIFE, User
 from penstock.central.realms.users.store import Invitation
 from penstock.central.tenants import service as tenants
 from penstock.central.tenants.model import HERE
@@ -62,12 +62,15 @@ async def ensure(tx: Tx, actor: Actor, tenant_id: TenantId, *, email: str, role:
 
 
 async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInvitation:
-    """A way back in for someone who forgot their password, or lost their second factor too."""
+    """A way back in for someone who forgot their password, or lost their second factor too.
+
+    Both stay as they are until it is accepted: an old password alone never lets anyone in.
+    """
     user = await service.locked(tx, actor, id, "user.reset")
     await hosting.refuse_hosted(tx, user.tenant_id, "a password")
-    if second_factor:
-        await store.save(tx, replace(user, totp=None, totp_step=0))
-    made = await _make(tx, user.tenant_id, user.email, user.role)
+    made = await _make(
+        tx, user.tenant_id, user.email, user.role, clears_second_factor=second_factor
+    )
     audit.record(
         tx, actor, "user.reset", user.id, tenant_id=user.tenant_id, second_factor=second_factor
     )
@@ -96,12 +99,20 @@ async def accept(tx: Tx, invitation: Invitation, *, name: str, password: str) ->
     elif known.disabled_at is not None:
         raise Conflict(f"user {email} is disabled; an invitation does not change that")
     else:
-        user = replace(known, name=name, password=password, failures=0, locked_until=None)
+        user = _renewed(known, invitation, name=name, password=password)
         await store.save(tx, user)
         await sessions.end_of_user(tx, user.id, "the password was reset")
-        audit.record(tx, service.actor_of(user), "user.change_password", user.id)
+        audit.record(
+            tx, service.actor_of(user), "user.change_password", user.id,
+            second_factor_cleared=invitation.clears_second_factor,
+        )  # fmt: skip
     await _close(tx, tenant_id, email)
     return user
+
+
+def _renewed(known: User, invitation: Invitation, *, name: str, password: str) -> User:
+    user = replace(known, name=name, password=password, failures=0, locked_until=None)
+    return replace(user, totp=None, totp_step=0) if invitation.clears_second_factor else user
 
 
 async def admit(tx: Tx, tenant_id: TenantId, email: str | None, name: str) -> User | None:
@@ -128,12 +139,22 @@ async def _accept_by_address(tx: Tx, tenant_id: TenantId, email: str, name: str)
     return user
 
 
-async def _make(tx: Tx, tenant_id: TenantId, email: str, role: str) -> NewInvitation:
+async def forget(tx: Tx, limit: int) -> int:
+    """Those that were good long ago."""
+    return await store.forget_invitations(tx, tx.now - INVITATION_KEPT, limit)
+
+
+async def _make(
+    tx: Tx, tenant_id: TenantId, email: str, role: str, *, clears_second_factor: bool = False
+) -> NewInvitation:
     """The newest is the only one: an older link is good no more."""
     await _close(tx, tenant_id, email)
     token = secrets.token_urlsafe(32)
     until = tx.now + INVITATION_LIFE
-    invitation = Invitation(InvitationId.new(), tenant_id, email, role, tx.now, until)
+    invitation = Invitation(
+        InvitationId.new(), tenant_id, email, role, tx.now, until,
+        clears_second_factor=clears_second_factor,
+    )  # fmt: skip
     await store.add_invitation(tx, invitation, hash_token(token))
     return NewInvitation(invitation, token)
 

@@ -12,6 +12,7 @@ EMAIL: Final = re.compile(r"[^\s@\x00-\x1f\x7f\"<>\\]{1,64}@[a-z0-9.-]{1,180}\.[
 PASSWORD_LENGTH_MIN: Final = 12
 PASSWORD_LENGTH_MAX: Final = 200
 INVITATION_LIFE: Final = timedelta(days=7)
+INVITATION_KEPT: Final = timedelta(days=30)  # after it was accepted, or ran out
 FREE_FAILURES: Final = 5  # that cost nothing but the attempt
 FIRST_LOCK: Final = timedelta(seconds=30)
 LONGEST_LOCK: Final = timedelta(minutes=15)

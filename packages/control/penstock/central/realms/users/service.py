@@ -54,7 +54,7 @@ async def add(
 async def change_role(tx: Tx, actor: Actor, id: str, role: str) -> User:
     """Their role in the tenant as a whole, from their next request on."""
     user = await locked(tx, actor, id, "user.update")
-    if user.id == actor.id:
+    if user.id == actor.user_id:
         raise Conflict("you cannot change your own role; ask another admin")
     if user.role == role:
         return user
@@ -71,7 +71,7 @@ async def change_role(tx: Tx, actor: Actor, id: str, role: str) -> User:
 async def disable(tx: Tx, actor: Actor, id: str) -> User:
     """They are out at once, from everywhere, and cannot come back in."""
     user = await locked(tx, actor, id, "user.disable")
-    if user.id == actor.id:
+    if user.id == actor.user_id:
         raise Conflict("you cannot disable yourself; ask another admin")
     await store.save(tx, replace(user, disabled_at=user.disabled_at or tx.now))
     await sessions.end_of_user(tx, user.id, "the user was disabled")
@@ -107,4 +107,4 @@ async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
 
 
 def actor_of(user: User) -> Actor:
-    return Actor("user", user.id, user.role, user.tenant_id)
+    return Actor("user", user.id, user.role, user.tenant_id, user_id=user.id)

@@ -14,6 +14,7 @@ COLUMNS = (
     "id, tenant_id, email, name, role, password, totp, totp_step, failures, locked_until, "
     "created_at, disabled_at"
 )
+INVITATION = "id, tenant_id, email, role, created_at, expires_at, accepted_at, clears_second_factor"
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Invitation:
     created_at: datetime
     expires_at: datetime
     accepted_at: datetime | None = None
+    clears_second_factor: bool = False  # of who accepts it
 
 
 def _user(row: asyncpg.Record) -> User:
@@ -98,8 +100,9 @@ async def save(tx: Tx, user: User) -> None:
 async def add_invitation(tx: Tx, invitation: Invitation, hash: bytes) -> None:
     await tx.execute(
         """
-        INSERT INTO invitations (id, tenant_id, email, role, hash, created_at, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO invitations (id, tenant_id, email, role, hash, created_at, expires_at,
+            clears_second_factor)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """,
         invitation.id,
         invitation.tenant_id,
@@ -108,13 +111,14 @@ async def add_invitation(tx: Tx, invitation: Invitation, hash: bytes) -> None:
         hash,
         invitation.created_at,
         invitation.expires_at,
+        invitation.clears_second_factor,
     )
 
 
 async def lock_invitation(tx: Tx, tenant_id: TenantId, hash: bytes) -> Invitation | None:
     row = await tx.fetchrow(
-        """
-        SELECT id, tenant_id, email, role, created_at, expires_at, accepted_at FROM invitations
+        f"""
+        SELECT {INVITATION} FROM invitations
         WHERE tenant_id = $1 AND hash = $2 FOR UPDATE
         """,
         tenant_id,
@@ -126,8 +130,8 @@ async def lock_invitation(tx: Tx, tenant_id: TenantId, hash: bytes) -> Invitatio
 async def lock_invitation_by_email(tx: Tx, tenant_id: TenantId, email: str) -> Invitation | None:
     """The newest that is still open."""
     row = await tx.fetchrow(
-        """
-        SELECT id, tenant_id, email, role, created_at, expires_at, accepted_at FROM invitations
+        f"""
+        SELECT {INVITATION} FROM invitations
         WHERE tenant_id = $1 AND email = $2 AND accepted_at IS NULL AND expires_at > $3
         ORDER BY created_at DESC LIMIT 1 FOR UPDATE
         """,
@@ -147,4 +151,17 @@ async def close_invitations(tx: Tx, tenant_id: TenantId, email: str) -> None:
         tenant_id,
         email,
         tx.now,
+    )
+
+
+async def forget_invitations(tx: Tx, before: datetime, limit: int) -> int:
+    """Those that were accepted, or had run out, by then."""
+    return await tx.execute(
+        """
+        DELETE FROM invitations WHERE id IN (
+            SELECT id FROM invitations WHERE least(expires_at, accepted_at) < $1
+            ORDER BY least(expires_at, accepted_at) LIMIT $2 FOR UPDATE SKIP LOCKED)
+        """,
+        before,
+        limit,
     )
