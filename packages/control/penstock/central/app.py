@@ -12,7 +12,7 @@ from starlette.types import ASGIApp
 
 from penstock.central import doors, standing
 from penstock.central.access import api as key_api
-from penstock.central.access import callers, keys
+from penstock.central.access import callers, hidden, keys
 from penstock.central.access.in_force import IN_FORCE
 from penstock.central.allocations import api as allocations
 from penstock.central.audit import api as audit
@@ -121,7 +121,7 @@ async def serve(settings: CentralSettings) -> None:
     app = create()
     gateway = Gateway(settings.limits)
     caller = gateway.guard(partial(callers.authenticate, realms, keys.Holders(database)))
-    denials = Denials(database)
+    denials = Denials(database, existing=hidden.existing)
     web.install(app, database=database, authenticate=caller, denials=denials)
     app.state.realms = realms
     app.state.wakeups = wakeups

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import asyncpg
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response, WebSocket
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -20,8 +20,8 @@ from starlette.exceptions import HTTPException
 from penstock.kernel import db, idempotency, log
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
-from penstock.kernel.denials import Denials
-from penstock.kernel.errors import Invalid, Problem, Unavailable
+from penstock.kernel.denials import REFUSED, Denials
+from penstock.kernel.errors import Invalid, Problem, Unauthenticated, Unavailable
 from penstock.kernel.problems import problem_response
 
 logger = log.get(__name__)
@@ -176,13 +176,26 @@ def install(
 
 async def _on_problem(request: Request, error: Exception) -> Response:
     problem = error if isinstance(error, Problem) else Problem(str(error))
-    actor: Actor | None = getattr(request.state, "actor", None)
-    if actor is not None:
-        denials: Denials = request.app.state.denials
-        route = getattr(request.scope.get("route"), "path", "")
-        path, correlation_id = request.url.path, request.state.correlation_id
-        denials.note(actor, request.method, route, path, problem, correlation_id)
+    route = getattr(request.scope.get("route"), "path", "")
+    note_refusal(request, request.method, route, problem)
     return problem_response(problem, request)
+
+
+def note_refusal(
+    connection: Request | WebSocket, method: str, route: str, refusal: Problem
+) -> None:
+    """For the audit log: what was denied to whom, or from where an unknown credential came."""
+    actor: Actor | None = getattr(connection.state, "actor", None)
+    denials: Denials = connection.app.state.denials
+    path, correlation_id = connection.url.path, connection.state.correlation_id
+    if actor is not None:
+        denials.note(actor, method, route, path, refusal, correlation_id)
+    elif isinstance(refusal, Unauthenticated) and connection.state.visitor.credential:
+        address: str = connection.state.visitor.address
+        denials.note_failure(
+            REFUSED, address=address, subject=address, reason=refusal.detail,
+            correlation=correlation_id, first=f"{method} {route}",
+        )  # fmt: skip
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

@@ -1,6 +1,6 @@
 """A quota: how much a tenant, an organization or a project may hold, or spend in a month."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -80,6 +80,7 @@ class Scope:
     id: str
     tenant_id: TenantId
     organization_id: OrganizationId | None = None
+    asked: str = field(default="", compare=False)  # the name by which it was asked for
 
     def within(self, other: "Scope") -> bool:
         """Whether everything held in this scope is also held in the other, larger one."""

@@ -34,7 +34,7 @@ def resource(scope: Scope) -> Resource:
 
 
 async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
-    authorize(actor, "quota.view", resource(scope))
+    authorize(actor, "quota.view", resource(scope), asked=scope.asked)
     return await store.lines(tx, scope)
 
 
@@ -80,7 +80,7 @@ async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
     """A tenant divides among its parts what the platform granted it, and they do the same."""
     about = await tenants.with_status(tx, resource(scope))
     seen = "tenant.view" if scope.level is Level.TENANT else "quota.view"
-    authorize(actor, CHANGES[scope.level], about, seen=seen)
+    authorize(actor, CHANGES[scope.level], about, seen=seen, asked=scope.asked)
 
 
 async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:
