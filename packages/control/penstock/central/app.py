@@ -168,7 +168,9 @@ def front(app: ASGIApp, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
         edge,
         allow_origins=settings.cors_origins,
         allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
-        allow_headers=("Authorization", "Idempotency-Key", "Last-Event-ID", "X-Correlation-Id"),
+        allow_headers=(
+            "Authorization", "Idempotency-Key", "Last-Event-ID", "X-Correlation-Id", "X-Reason",
+        ),
         expose_headers=(
             "Idempotency-Replayed", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
             "Retry-After", "X-Correlation-Id",

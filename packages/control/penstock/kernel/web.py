@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
-from penstock.kernel import db, idempotency, log
+from penstock.kernel import db, idempotency, log, reasons
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.denials import REFUSED, Denials
@@ -73,7 +73,9 @@ class TxRoute(BareRoute):
             request.state.actor = actor
             database: Database = request.app.state.database
             async with database.transaction(
-                tenant=actor.tenant_id, correlation_id=request.state.correlation_id
+                tenant=actor.tenant_id,
+                correlation_id=request.state.correlation_id,
+                reason=reasons.of(request),
             ) as tx:
                 request.state.tx = tx
                 claim = await idempotency.claim(tx, actor, request)

@@ -55,5 +55,6 @@ async def revoke(tx: Tx, actor: Actor, id: str) -> Key:
     if found.user_id is None or found.user_id != actor.id:
         authorize(actor, "key.revoke", Resource("key", found.id, found.tenant_id))
     await store.revoke(tx, found.id)
-    audit.record(tx, actor, "key.revoke", found.id, tenant_id=found.tenant_id)
+    before = {"name": found.name, "role": found.role, "revoked_at": found.revoked_at}
+    audit.record(tx, actor, "key.revoke", found.id, tenant_id=found.tenant_id, before=before)
     return replace(found, revoked_at=found.revoked_at or tx.now)

@@ -12,7 +12,7 @@ from penstock.central.allocations.views import AllocationView
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.placement import replaying
 from penstock.central.placement.queue import QUEUE_FOR_S_DEFAULT, Ask, Queue
-from penstock.kernel import idempotency
+from penstock.kernel import idempotency, reasons
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.names import Reference
@@ -84,6 +84,7 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
             queue_for_s=body.queue_for_s,
             priority=body.priority,
             ends_at=body.ends_at,
+            reason=reasons.of(request),
         )
     )
     view = AllocationView.of(answer.allocation, answer.now, actor)

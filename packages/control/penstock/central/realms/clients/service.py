@@ -86,7 +86,10 @@ async def disable(tx: Tx, actor: Actor, id: str) -> Client:
         raise Conflict("the command line is every realm's client; it cannot be disabled")
     await store.disable(tx, client)
     await sessions.end_of_client(tx, client.tenant_id, client.id, "its client was disabled")
-    audit.record(tx, actor, "client.disable", client.id, tenant_id=client.tenant_id)
+    audit.record(
+        tx, actor, "client.disable", client.id, tenant_id=client.tenant_id,
+        before={"name": client.name, "disabled_at": client.disabled_at},
+    )  # fmt: skip
     events.emit(tx, "client.disabled", client.id, tenant_id=client.tenant_id)
     return replace(client, disabled_at=client.disabled_at or tx.now)
 

@@ -69,7 +69,7 @@ async def revoke(tx: Tx, actor: Actor, id: str) -> Session:
         raise NotFound("session", id)
     if session.user_id != actor.id:
         authorize(actor, "session.revoke", Resource("session", session.id, session.tenant_id))
-    await end(tx, actor, session, "revoked")
+    await end(tx, actor, session, tx.reason or "revoked")
     return session
 
 

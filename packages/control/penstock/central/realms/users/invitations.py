@@ -69,8 +69,9 @@ async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInv
         await store.save(tx, replace(user, totp=None, totp_step=0))
     made = await _make(tx, user.tenant_id, user.email, user.role)
     audit.record(
-        tx, actor, "user.reset", user.id, tenant_id=user.tenant_id, second_factor=second_factor
-    )
+        tx, actor, "user.reset", user.id, tenant_id=user.tenant_id, second_factor=second_factor,
+        before={"second_factor": user.totp is not None},
+    )  # fmt: skip
     events.emit(tx, "user.reset", user.id, tenant_id=user.tenant_id, second_factor=second_factor)
     return made
 
