@@ -7,14 +7,15 @@
 
 Every call raises `errors.Refused` when the API says no, and `errors.Unreachable` when
 it does not answer. A POST carries an idempotency key and is sent again when the
-connection fails, so it happens once.
+connection fails, so it happens once. `Client(…, reason="ticket 42")` says why, in the
+audit log, with every change.
 """
 
 from collections.abc import Callable
 from typing import Self
 
 from penstock_client import requests
-from penstock_client.requests import Transport
+from penstock_client.requests import Because, Transport
 from penstock_client.resources import pages, single
 from penstock_client.resources.access import Access, Groups, Roles, ServiceAccounts
 from penstock_client.resources.allocations import Allocations, Usages
@@ -34,10 +35,18 @@ from penstock_client.views.pages import Page
 
 
 class Client:
+    """`reason` says why, in the audit log, with everything that is changed through it."""
+
     def __init__(
-        self, api: str, token: str | Callable[[], str], *, transport: Transport | None = None
+        self,
+        api: str,
+        token: str | Callable[[], str],
+        *,
+        transport: Transport | None = None,
+        reason: str | None = None,
     ) -> None:
-        self.transport = transport or connect(api, token)
+        carrying = transport or connect(api, token)
+        self.transport = carrying if reason is None else Because(carrying, reason)
         self.tenants = Tenants(self.transport)
         self.onboardings = Onboardings(self.transport)
         self.templates = Templates(self.transport)

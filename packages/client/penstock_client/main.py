@@ -121,7 +121,8 @@ def overview() -> str:
     lines += ["", "Processes:"]
     lines += [f"  {name:<15} {summary}" for name, summary in processes.SUMMARIES.items()]
     lines += ["", "Shell completion: penstock completion bash|zsh|fish"]
-    lines += ["Every command takes --json, --curl (show the call, do nothing) and --context."]
+    lines += ["Every command takes --json, --curl (show the call, do nothing) and --context;"]
+    lines += ["what changes something takes --reason, which the audit log keeps."]
     lines += [f"Exit codes: {EXIT_CODES}.", ""]
     return "\n".join(lines)
 
