@@ -5,6 +5,8 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from penstock_contracts import ids
+
 TAGS_MAX: Final = 32
 TEXT_LENGTH_MAX: Final = 500
 # Control characters, and those that are not seen but change what is: direction, joining, lines.
@@ -22,9 +24,22 @@ def _clean(text: str) -> str:
     return text
 
 
+def _no_id(text: str) -> str:
+    """An id is looked for first, so that what has another's id for a name is never found."""
+    if ids.is_id(text):
+        raise ValueError("a name cannot look like an id")
+    return text
+
+
 Name = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$", max_length=63)
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$", max_length=63),
+    AfterValidator(_no_id),
 ]
+# Plain ASCII: an address that only looks like another is nobody's.
+EMAIL: Final = r"^[A-Za-z0-9._%+-]{1,64}@([A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z0-9-]{2,63}$"
+EMAIL_LENGTH_MAX: Final = 254
+Email = Annotated[str, StringConstraints(max_length=EMAIL_LENGTH_MAX, pattern=EMAIL)]
 Text = Annotated[
     str,
     StringConstraints(max_length=TEXT_LENGTH_MAX, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),

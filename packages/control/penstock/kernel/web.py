@@ -4,7 +4,7 @@ TxRoute opens the transaction, replays or records the answer of an idempotent PO
 and commits before the answer is sent.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
@@ -203,11 +203,23 @@ def note_refusal(
 async def _on_invalid(request: Request, error: Exception) -> Response:
     errors: list[dict[str, str]] = []
     if isinstance(error, RequestValidationError):
+        if unread := _unreadable(error.errors()):
+            return problem_response(unread, request)
         for item in error.errors():
             where = [str(part) for part in item["loc"] if part not in ("body", "query", "path")]
             errors.append({"field": ".".join(where)[:200] or "body", "message": str(item["msg"])})
     detail = "; ".join(f"{item['field']}: {item['message']}" for item in errors[:5])
     return problem_response(Invalid(detail or "invalid", extras={"errors": errors}), request)
+
+
+def _unreadable(found: Sequence[Any]) -> Invalid | None:
+    """Of a body that is no JSON: where it ends to be some, as far as that is known."""
+    for item in found:
+        if item["type"] == "json_invalid":
+            at = [part for part in item["loc"] if isinstance(part, int)]
+            detail = "the body cannot be read as JSON" + (f" (at byte {at[0]})" if at else "")
+            return Invalid(detail, extras={"errors": [{"field": "body", "message": detail}]})
+    return None
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
