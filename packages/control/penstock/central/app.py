@@ -58,7 +58,7 @@ from penstock.central.slots import api as slots
 from penstock.central.templates import api as templates
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
-from penstock.kernel import authority, db, migrations, ops, process, sealing, web
+from penstock.kernel import authority, db, description, migrations, ops, process, sealing, web
 from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
 from penstock.kernel.edge import Doors, Edge
@@ -92,6 +92,7 @@ def create() -> FastAPI:
     )
     for router in ROUTERS:
         app.include_router(router)
+    description.complete(app)
     return app
 
 

@@ -94,7 +94,7 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
 
 asking.add_api_route(
     "", create_allocation, methods=["POST"], status_code=201, response_model=AllocationView,
-    route_class_override=AskingRoute,
+    route_class_override=AskingRoute, openapi_extra={"x-refusals": ["402"]},
 )  # fmt: skip
 
 
