@@ -43,8 +43,8 @@ async def set_limit(tx: Tx, actor: Actor, scope: Scope, measure: Measure, most: 
     await refuse_unknown(tx, scope.level, measure)
     await _lock(tx, scope, measure)
     before = await store.line(tx, scope, measure)
-    others = await store.limits(tx, scope.tenant_id, measure)
-    refused = rules.refusal(Limit(scope, most), measure, before.used, others)
+    others = await store.limits(tx, scope.tenant_id, measure.kind)
+    refused = rules.refusal(Limit(scope, measure, most), before.used, others)
     if refused is not None:
         raise refused
     if before.limit != most:
