@@ -224,6 +224,7 @@ TABLE: Final[dict[str, Row]] = {
         UNSEEN,
         {"name": "new-{caller}", "tenant": "{tenant}"},
     ),
+    "GET /v1/clients/{client}": Row("200 200 404 404 200 404 404 200 200 404", UNSEEN),
     "POST /v1/clients/{client}/disable": Row("200 403 404 404 200 404 404 403 403 404", UNSEEN),
     "GET /v1/providers": Row(
         "200 200 403 403 200 403 403 200 200 403", "403 403 200 403 403 200 200 403"

@@ -25,7 +25,7 @@ from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
 from penstock_client.resources.networks import Pools
 from penstock_client.resources.onboardings import Onboardings, Templates
-from penstock_client.resources.people import Keys, Realms, Sessions, Users
+from penstock_client.resources.people import Clients, Keys, Providers, Realms, Sessions, Users
 from penstock_client.resources.quotas import Quotas
 from penstock_client.resources.room import Availabilities, Defragmentation
 from penstock_client.resources.tenancy import Organizations, Projects, Tenants
@@ -65,6 +65,8 @@ class Client:
         self.events = Events(self.transport)
         self.users = Users(self.transport)
         self.realms = Realms(self.transport)
+        self.clients = Clients(self.transport)
+        self.providers = Providers(self.transport)
         self.sessions = Sessions(self.transport)
         self.keys = Keys(self.transport)
         self.audit = Audit(self.transport)

@@ -33,6 +33,8 @@ NOUNS: Final = {
     "service-account": "Programs, and the keys they call with.",
     "access": "Whether something is permitted, and why.",
     "realm": "Where a tenant's people sign in, and whether they can.",
+    "client": "Programs that may ask a tenant's realm for tokens.",
+    "provider": "Other issuers through which a tenant's people sign in.",
     "session": "Where people are signed in.",
     "key": "Your own API keys, for scripts.",
     "context": "The APIs you use, and which one commands talk to.",

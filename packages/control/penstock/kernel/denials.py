@@ -166,8 +166,8 @@ def record(tx: Tx, kinds: Sequence[Kind], beyond: int) -> None:
         tx.correlation_id = kind.correlation_id
         subjects = {"subjects": kind.subjects} if kind.action == ACTION else {}
         audit.record(
-            tx, kind.actor, kind.action, kind.subjects[0], reason=kind.reason,
-            **kind.detail, count=kind.count, **subjects,
+            tx, kind.actor, kind.action, kind.subjects[0], tenant_id=kind.actor.tenant_id,
+            reason=kind.reason, **kind.detail, count=kind.count, **subjects,
         )  # fmt: skip
     if beyond:
         tx.correlation_id = ""

@@ -128,7 +128,7 @@ def _is_default_refusal(answer: Mapping[str, Any]) -> bool:
     return "HTTPValidationError" in str(answer)
 
 
-def _possible(path: str, verb: str, operation: Mapping[str, Any]) -> set[str]:
+def _possible(path: str, verb: str, operation: Json) -> set[str]:
     possible = set(ALWAYS)
     if "{" in path or "requestBody" in operation or operation.get("parameters"):
         possible.add("404")  # something is named

@@ -115,7 +115,7 @@ def _tell(
         what["currency"] = measure.currency
     audit.record(
         tx, actor, f"quota.{verb}", scope.id, tenant_id=scope.tenant_id,
-        **what, before={measure.kind.field: before.limit},
+        reason="", **what, before={measure.kind.field: before.limit},
     )  # fmt: skip
     events.emit(
         tx, "quota.set" if verb == "set" else "quota.removed", scope.id, tenant_id=scope.tenant_id,

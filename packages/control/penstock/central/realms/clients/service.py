@@ -76,6 +76,14 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Client]:
     return await store.page(tx, after, limit)
 
 
+async def get(tx: Tx, actor: Actor, id: str) -> Client:
+    client = await store.find(tx, None, id)
+    if client is None:
+        raise NotFound("client", id)
+    authorize(actor, "client.view", Resource("client", client.id, client.tenant_id))
+    return client
+
+
 async def disable(tx: Tx, actor: Actor, id: str) -> Client:
     """It gets no more tokens, and those that it has are good no more."""
     client = await store.find(tx, None, id)
