@@ -1,5 +1,5 @@
-"""Every operation that changes something leaves an entry: who, what, why, in which request, and what
-was before. The OpenAPI document is the list of operations; a row may not be missing."""
+"""Every operation that changes something leaves an entry: who, what, why, in which request, and
+what was before. The OpenAPI document is the list of operations; a row may not be missing."""
 
 from dataclasses import dataclass, field
 from typing import Final

@@ -108,7 +108,8 @@ async def test_within_a_tenant_a_name_tells_nothing_and_who_tries_it_is_recorded
     confined = await bound(central, "robot", "viewer", tenant=tenant.id, project=tenant.project)
     paths = {
         "organization": "/v1/organizations/{}", "project": "/v1/projects/{}",
-        "organization quota": "/v1/quotas?organization={}", "project quota": "/v1/quotas?project={}",
+        "organization quota": "/v1/quotas?organization={}",
+        "project quota": "/v1/quotas?project={}",
     }  # fmt: skip
     for noun, path in paths.items():
         name = "secret" if noun.startswith("organization") else "hidden"

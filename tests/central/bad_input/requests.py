@@ -26,7 +26,8 @@ UNSEEN = ("a\x9bc", "a\x85b", "a\u202eb", "a\u2066b", "a\u200bb", "\ufeffa", "a\
 ADDRESSES = (
     "\u0430da@acme.example", "a\u202eb\u200b\u009bc@acme.example", "ada@\u0430cme.example",
     "ada", "@acme.example", "ada@acme", "a b@acme.example", '"a"@acme.example',
-    "ada@acme.example\n", " ada@acme.example", "a" * 65 + "@acme.example", "ada@" + "a" * 250 + ".example",
+    "ada@acme.example\n", " ada@acme.example", "a" * 65 + "@acme.example",
+    "ada@" + "a" * 250 + ".example",
 )  # fmt: skip
 
 
