@@ -11,7 +11,7 @@ from penstock.central import app
 
 from . import plane
 from .plane import Answer, Central, Json, Tenant
-from .test_repeated_posts import POSTS, Stage, _filled, stage
+from .test_repeated_posts import POSTS, Stage, filled, stage
 
 __all__ = ["stage"]  # the fixture: a tenant with one of everything
 pytestmark = pytest.mark.anyio
@@ -105,7 +105,7 @@ async def _prepare(stage: Stage, operation: str) -> None:
     """What must be there to be changed."""
     path = operation.removeprefix("POST ")
     if path in POSTS and POSTS[path].after:
-        api, body = stage.callers[POSTS[path].caller], _filled(POSTS[path].body, stage)
+        api, body = stage.callers[POSTS[path].caller], filled(POSTS[path].body, stage)
         await api.post(POSTS[path].after.format(**stage.ids), **body)
     if operation == "POST /v1/slots/{slot}/approve":
         free = "SELECT id FROM slots WHERE id NOT IN (SELECT slot_id FROM claims) LIMIT 1"
@@ -123,7 +123,7 @@ async def _change(stage: Stage, operation: str, change: Change) -> tuple[Answer,
     answer = await stage.callers[change.caller].send(
         method,
         (path + change.query).format(**stage.ids),
-        json=_filled(change.body, stage) if method != "DELETE" else None,
+        json=filled(change.body, stage) if method != "DELETE" else None,
         headers={"X-Reason": quote(WHY, safe=" :,"), "X-Correlation-Id": correlation},
     )
     sql = "SELECT * FROM audit_entries WHERE correlation_id = $1 ORDER BY seq"

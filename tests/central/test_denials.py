@@ -174,9 +174,9 @@ async def test_clients_that_cannot_prove_themselves_are_recorded_without_their_s
 async def test_whatever_a_reader_may_be_told_is_not_found_can_be_looked_up(
     central: Central,
 ) -> None:
-    """A noun that can be asked for by id must be one of `things`."""
-    nouns = {row["noun"] for row in await central.rows("SELECT DISTINCT noun FROM things")}
-    sql: str = await central.value("SELECT pg_get_viewdef('things')")
+    """A noun that can be asked for by id must be one of `known_things`."""
+    nouns = {row["noun"] for row in await central.rows("SELECT DISTINCT noun FROM known_things")}
+    sql: str = await central.value("SELECT pg_get_viewdef('known_things')")
     listed = {part.partition("'")[0] for part in sql.split("'")[1:] if part}
     source = Path(app.__file__).parent
     found = re.compile(r'NotFound\("([a-z_]+)"')

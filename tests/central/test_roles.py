@@ -75,7 +75,7 @@ async def ask_all(stage: Stage, operation: str, row: Row) -> None:
 
 def _calls(stage: Stage, row: Row) -> Calls:
     own, other = row.own.split(), row.other.split()
-    said = {
+    said: dict[str, dict[str, str]] = {
         "own": dict(zip(ROLES, own, strict=True)),
         "other": dict(zip(OTHERS, other, strict=True)),
     }

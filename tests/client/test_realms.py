@@ -7,7 +7,13 @@ import pytest
 
 from .stand_in import Api, Cli
 
-CLIENT = {"id": "client_1", "name": "app", "secret": "s-3", "grants": [], "disabled_at": None}
+CLIENT: dict[str, object] = {
+    "id": "client_1",
+    "name": "app",
+    "secret": "s-3",
+    "grants": [],
+    "disabled_at": None,
+}
 PROVIDER = {"id": "idp_1", "name": "corp", "issuer": "https://login.example"}
 CORP = ("corp", "--issuer", "https://login.example", "--client-id", "penstock", "--tenant", "acme")
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field, StringConstraints
 
 from penstock_contracts import ids
+from penstock_contracts.addresses import EMAIL, EMAIL_LENGTH_MAX
 
 TAGS_MAX: Final = 32
 TEXT_LENGTH_MAX: Final = 500
@@ -36,9 +37,6 @@ Name = Annotated[
     StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$", max_length=63),
     AfterValidator(_no_id),
 ]
-# Plain ASCII: an address that only looks like another is nobody's.
-EMAIL: Final = r"^[A-Za-z0-9._%+-]{1,64}@([A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z0-9-]{2,63}$"
-EMAIL_LENGTH_MAX: Final = 254
 Email = Annotated[str, StringConstraints(max_length=EMAIL_LENGTH_MAX, pattern=EMAIL)]
 Text = Annotated[
     str,

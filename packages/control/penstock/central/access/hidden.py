@@ -9,7 +9,7 @@ from penstock.kernel.denials import Thing
 async def existing(tx: Tx, things: Collection[Thing]) -> set[Thing]:
     """Those of them that are there. Only the system's transaction sees all."""
     rows = await tx.fetch(
-        "SELECT noun, reference FROM things WHERE reference = ANY($1)",
+        "SELECT noun, reference FROM known_things WHERE reference = ANY($1)",
         sorted({reference for _, reference in things}),
     )
     return {(row["noun"], row["reference"]) for row in rows} & set(things)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from penstock.kernel import names
+from penstock_contracts.addresses import EMAIL, EMAIL_LENGTH_MAX
 from penstock_contracts.ids import TenantId, UserId
 
-EMAIL: Final = re.compile(names.EMAIL)
+ADDRESS: Final = re.compile(EMAIL)
 PASSWORD_LENGTH_MIN: Final = 12
 PASSWORD_LENGTH_MAX: Final = 200
 INVITATION_LIFE: Final = timedelta(days=7)
@@ -47,7 +47,7 @@ def lock_until(failures: int, now: datetime) -> datetime | None:
 def normal(email: str) -> str | None:
     """The address as it is stored and compared; None if it is none."""
     lowered = email.strip().lower()
-    fits = len(lowered) <= names.EMAIL_LENGTH_MAX and EMAIL.fullmatch(lowered)
+    fits = len(lowered) <= EMAIL_LENGTH_MAX and ADDRESS.fullmatch(lowered)
     return lowered if fits else None
 
 

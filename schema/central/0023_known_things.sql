@@ -1,6 +1,6 @@
 -- What can be asked for by an id, or by a name that is one thing's alone: a read that was answered
 -- "not found" is looked up here, to tell probing from a slip. Only the system may know.
-CREATE VIEW things WITH (security_invoker = true) AS
+CREATE VIEW known_things WITH (security_invoker = true) AS
     SELECT 'tenant' AS noun, id AS reference FROM tenants
     UNION ALL SELECT 'tenant', name FROM tenants
     UNION ALL SELECT 'organization', id FROM organizations
@@ -23,4 +23,4 @@ CREATE VIEW things WITH (security_invoker = true) AS
     UNION ALL SELECT 'service_account', id FROM service_accounts
     UNION ALL SELECT 'group', id FROM groups
     UNION ALL SELECT 'role', id FROM role_bindings;
-GRANT SELECT ON things TO {system};
+GRANT SELECT ON known_things TO {system};
