@@ -1,6 +1,7 @@
 """One caller for each role, in the place that is asked about and in another one."""
 
 import secrets
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from penstock.local.postgres import EmbeddedPostgres
 from . import plane, realm_stage, stand_in_site
 from .conftest import catalog
 from .plane import Api, Central, Json, Tenant
+from .realm_stage import Browser, Realm
 
 ROLES: Final = (
     "platform_admin", "platform_auditor", "site_operator", "supplier",
@@ -19,6 +21,9 @@ ROLES: Final = (
 )  # fmt: skip
 # The same roles elsewhere: at another site, in another tenant.
 OTHERS: Final = ROLES[2:]
+# People who signed in: their place and role. A token is good for five minutes.
+USERS: Final = (("own", "admin"), ("own", "member"), ("other", "member"))
+TOKEN_LASTS_S: Final = 120.0
 LEVELS: Final = {
     "platform_admin": "platform", "platform_auditor": "platform",
     "site_operator": "site", "supplier": "site",
@@ -39,6 +44,11 @@ class Stage:
     ids: dict[str, str]
     own: dict[str, Api] = field(default_factory=dict[str, Api])
     others: dict[str, Api] = field(default_factory=dict[str, Api])
+    users: dict[tuple[str, str], Api] = field(default_factory=dict[tuple[str, str], Api])
+    people: dict[tuple[str, str], tuple[Realm, Browser]] = field(
+        default_factory=dict[tuple[str, str], tuple[Realm, Browser]]
+    )
+    signed_in_at: float = float("-inf")
 
     async def ask(
         self, api: Api, operation: str, query: str, body: Json | None, caller: str
@@ -99,6 +109,26 @@ async def _everyone(stage: Stage, tenant: Tenant, site: str, prefix: str) -> dic
     }
 
 
+async def sign_in(stage: Stage) -> None:
+    """Tokens for the people, unless those they have will last for the next row."""
+    if time.monotonic() - stage.signed_in_at < TOKEN_LASTS_S:
+        return
+    for who, (realm, browser) in stage.people.items():
+        stage.users[who] = realm.api(await realm.device(browser))
+    stage.signed_in_at = time.monotonic()
+
+
+async def _join(stage: Stage) -> None:
+    realms = {
+        "own": Realm(stage.central, stage.tenant, "acme"),
+        "other": Realm(stage.central, stage.other, "stranger"),
+    }
+    for place, role in USERS:
+        realm = realms[place]
+        browser = await realm.join(f"{role}-{place}@people.example", role)
+        stage.people[place, role] = realm, browser
+
+
 @asynccontextmanager
 async def set_up(
     server: EmbeddedPostgres, template: str, folder: Path
@@ -129,7 +159,10 @@ async def set_up(
         stage = Stage(central, tenant, other, ids)
         stage.own = await _everyone(stage, tenant, site.id, "own")
         stage.others = await _everyone(stage, other, elsewhere.id, "other")
+        await _join(stage)
         yield stage
+        for _, browser in stage.people.values():
+            await browser.client.aclose()
     server.drop_database("roles")
 
 

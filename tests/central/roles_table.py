@@ -2,7 +2,8 @@
 
 Statuses are in the order of ROLES (platform admin, platform auditor, site operator, supplier,
 admin, organization admin, project admin, member, viewer, finance), then of OTHERS (the same
-from the site operator on, at another site or in another tenant). Nobody at all: 401, always.
+from the site operator on, at another site or in another tenant). Those are programs, with keys;
+people who signed in (USERS) are answered as programs of their role. Nobody at all: 401, always.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ class Row:
     body: Json | None = None
     query: str = ""
     renew: bool = False  # what it is done to is gone afterwards: each caller gets a new one
+    users: str = ""  # where the signed-in (USERS) are answered otherwise than keys of their role
+    goes_on: bool = False  # after its answer, so it is waited for
 
 
 UNSEEN: Final = "404 404 404 404 404 404 404 404"
@@ -55,11 +58,11 @@ TABLE: Final[dict[str, Row]] = {
         "201 403 404 404 403 403 403 403 403 403", UNSEEN, {"vlans": 1}
     ),
     "GET /v1/onboardings": Row("200 200 403 403 403 403 403 403 403 403", REFUSED),
-    # What it would do goes on after its answer, so the platform asks for what there is not.
     "POST /v1/onboardings": Row(
-        "422 403 403 403 403 403 403 403 403 403",
+        "202 403 403 403 403 403 403 403 403 403",
         REFUSED,
-        {"tenant": "newcomer", "admin": {"email": "a@b.example"}, "template": "nothing"},
+        {"tenant": "newcomer", "admin": {"email": "a@b.example"}},
+        goes_on=True,
     ),
     "GET /v1/onboardings/{onboarding}": Row("200 200 404 404 404 404 404 404 404 404", UNSEEN),
     "GET /v1/onboardings/{onboarding}/timeline": Row(
@@ -195,7 +198,9 @@ TABLE: Final[dict[str, Row]] = {
     ),
     "GET /v1/invariants": Row("200 200 403 403 403 403 403 403 403 403", REFUSED),
     "GET /v1/keys": Row("200 200 200 200 200 200 200 200 200 200", ANYONE),
-    "POST /v1/keys": Row("403 403 403 403 403 403 403 403 403 403", REFUSED, {"name": "mine"}),
+    "POST /v1/keys": Row(
+        "403 403 403 403 403 403 403 403 403 403", REFUSED, {"name": "mine"}, users="201 201 201"
+    ),
     "POST /v1/keys/{key}/revoke": Row("200 403 404 404 200 404 404 403 403 404", UNSEEN),
     "GET /v1/users": Row(
         "200 200 403 403 200 403 403 200 200 403", "403 403 200 403 403 200 200 403"
@@ -224,6 +229,7 @@ TABLE: Final[dict[str, Row]] = {
         UNSEEN,
         {"name": "new-{caller}", "tenant": "{tenant}"},
     ),
+    "GET /v1/clients/{client}": Row("200 200 404 404 200 404 404 200 200 404", UNSEEN),
     "POST /v1/clients/{client}/disable": Row("200 403 404 404 200 404 404 403 403 404", UNSEEN),
     "GET /v1/providers": Row(
         "200 200 403 403 200 403 403 200 200 403", "403 403 200 403 403 200 200 403"

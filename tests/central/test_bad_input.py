@@ -71,7 +71,8 @@ async def census(central: Central) -> dict[str, int]:
     names = [row["tablename"] for row in tables if row["tablename"] not in others]
     counts = {name: await central.value(f'SELECT count(*) FROM "{name}"') for name in names}
     # That somebody was denied something is told a little later.
-    told = "SELECT count(*) FROM audit_entries WHERE action <> 'access.denied'"
+    told = """SELECT count(*) FROM audit_entries
+        WHERE action NOT IN ('access.denied', 'credential.refused')"""
     counts["audit_entries"] = await central.value(told)
     counts["heads"] = await central.value("SELECT sum(seq) FROM feed_heads")
     return counts
@@ -99,6 +100,33 @@ async def test_it_is_refused_and_nothing_changed(stage: Stage, name: str) -> Non
     assert problem["detail"]
     assert problem["correlation_id"] == answer.headers["x-correlation-id"]
     assert await census(stage.central) == before
+
+
+@pytest.mark.parametrize("path", ["/v1/projects", "/v1/allocations"])
+@pytest.mark.parametrize(("body", "at"), [(b'{"name": oops}', 9), (b'{"name": ', 9), (b"", None)])
+async def test_a_body_that_is_no_json_is_told_so_and_no_field_is_blamed(
+    stage: Stage, path: str, body: bytes, at: int | None
+) -> None:
+    typed = {"Content-Type": "application/json"}
+    answer = await stage.tenant.admin.send("POST", path, content=body, headers=typed)
+    assert answer.status == 422
+    assert {error["field"] for error in answer.json["errors"]} == {"body"}
+    if at is not None:
+        assert answer.json["detail"].startswith("the body cannot be read as JSON")
+    if at is not None and path == "/v1/projects":
+        assert answer.json["detail"] == f"the body cannot be read as JSON (at byte {at})"
+
+
+async def test_text_and_names_of_any_script_are_kept_as_they_are(stage: Stage) -> None:
+    central, tenant = stage.central, await stage.central.tenant("kept")
+    for reason in ("größer, naïve", "东京", "सब ठीक", "🙂 ok", "tenant_1", "a\u00a0b"):
+        credit = {"amount_micros": 1, "currency": "USD", "reason": reason}
+        made = await central.platform.made(f"/v1/tenants/{tenant.id}/credits", **credit)
+        assert made["reason"] == reason
+    for name in ("tenant_1", "project_x", "other_" + "0" * 26):
+        assert (await tenant.admin.made("/v1/projects", name=name))["name"] == name
+    invited = await tenant.admin.made("/v1/users/invite", email="Ada+x%y_z@Acme.Example")
+    assert invited["email"] == "ada+x%y_z@acme.example"
 
 
 async def test_a_foreign_id_within_a_request_is_answered_as_an_absent_one(stage: Stage) -> None:

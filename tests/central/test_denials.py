@@ -1,11 +1,14 @@
 """Denied calls are in the audit log: who, what, why; a flood of them is a few entries."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Final
 
+import orjson
 import pytest
 
+from penstock.central import app
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.denials import KINDS_MAX, Denials
@@ -14,6 +17,9 @@ from penstock_contracts.ids import TenantId
 
 from . import plane
 from .plane import Central, Json, Tenant
+from .realm_stage import Browser, Realm
+from .roles_stage import bound
+from .stand_in_site import StandInSite
 from .waiting import until
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +32,17 @@ async def told(central: Central, count: int) -> list[Json]:
 
     async def look() -> list[Json]:
         rows = await central.rows(DENIED)
+        return rows if sum(row["detail"]["count"] for row in rows) >= count else []
+
+    return await until(central.settings.database_url, "audit", look)
+
+
+async def failures(central: Central, action: str, count: int) -> list[Json]:
+    """The entries with this action, once so much was counted."""
+    sql = "SELECT * FROM audit_entries WHERE action = $1 ORDER BY seq"
+
+    async def look() -> list[Json]:
+        rows = await central.rows(sql, action)
         return rows if sum(row["detail"]["count"] for row in rows) >= count else []
 
     return await until(central.settings.database_url, "audit", look)
@@ -51,19 +68,121 @@ async def test_a_denied_change_and_a_denied_read_are_recorded_with_who_what_and_
     assert await central.violations() == {}
 
 
-async def test_a_change_of_what_may_not_be_seen_is_recorded_and_reading_it_is_not(
+async def test_probing_for_what_is_anothers_is_recorded_and_a_slip_is_not(
+    central: Central, tenant: Tenant, site: StandInSite
+) -> None:
+    other = await central.tenant("other")
+    theirs = [
+        f"/v1/tenants/{other.id}", "/v1/tenants/other", f"/v1/projects/{other.project}",
+        f"/v1/sites/{site.id}", "/v1/sites/site-a",
+    ]  # fmt: skip
+    absent = [
+        f"/v1/tenants/{TenantId.new()}", "/v1/tenants/nobody", "/v1/projects/other", "/v1/nothing",
+        f"/v1/projects/{other.id}",
+    ]  # fmt: skip
+    for path in (*absent, *theirs):
+        assert (await tenant.admin.get(path)).status == 404, path
+    rows = await told(central, len(theirs))
+    assert {path for row in rows for path in row["detail"]["subjects"]} == set(theirs)
+    assert {row["detail"]["status"] for row in rows} == {404}
+    assert {row["tenant_id"] for row in rows} == {tenant.id}, "it says nothing to the other"
+
+
+async def test_a_change_of_what_may_not_be_seen_is_recorded(
     central: Central, tenant: Tenant
 ) -> None:
     other = await central.tenant("other")
     path = f"/v1/tenants/{other.id}"
-    assert (await tenant.admin.get(path)).status == 404
-    assert (await tenant.admin.get("/v1/nothing")).status == 404
-    assert (await central.caller("pk_bad").post("/v1/tenants", name="x")).status == 401
     assert (await tenant.admin.post(f"{path}/keys", name="k", role="admin")).status == 404
     (entry,) = await told(central, 1)
     assert entry["tenant_id"] == tenant.id, "it is the asker's doing, and says nothing to the other"
     assert entry["detail"]["call"] == "POST /v1/tenants/{id}/keys"
     assert (entry["detail"]["status"], entry["subject"]) == (404, f"{path}/keys")
+
+
+async def test_within_a_tenant_a_name_tells_nothing_and_who_tries_it_is_recorded(
+    central: Central, tenant: Tenant
+) -> None:
+    await tenant.admin.made("/v1/organizations", name="secret")
+    await tenant.admin.made("/v1/projects", name="hidden", organization="secret")
+    confined = await bound(central, "robot", "viewer", tenant=tenant.id, project=tenant.project)
+    paths = {
+        "organization": "/v1/organizations/{}", "project": "/v1/projects/{}",
+        "organization quota": "/v1/quotas?organization={}",
+        "project quota": "/v1/quotas?project={}",
+    }  # fmt: skip
+    for noun, path in paths.items():
+        name = "secret" if noun.startswith("organization") else "hidden"
+        same = {"headers": {"X-Correlation-Id": "the-same"}}
+        there = await confined.send("GET", path.format(name), **same)
+        nothing = await confined.send("GET", path.format("nobody"), **same)
+        assert (there.status, nothing.status) == (404, 404)
+        assert there.raw == nothing.raw.replace(b"nobody", name.encode()), noun
+    rows = await told(central, len(paths))
+    assert sum(row["detail"]["count"] for row in rows) == len(paths), "the absent are none"
+
+
+async def test_credentials_that_are_not_known_are_counted_by_address(
+    central: Central,
+) -> None:
+    for token in ("pk_bad", "pk_worse", "a.b.c"):
+        assert (await central.caller(token).post("/v1/tenants", name="x")).status == 401
+    assert (await central.caller(None).get("/v1/tenants")).status == 401
+    (entry,) = await failures(central, "credential.refused", 3)
+    assert (entry["actor"], entry["tenant_id"]) == ("address:127.0.0.1", None)
+    assert entry["detail"] == {"first": "POST /v1/tenants", "count": 3}
+    assert b"pk_bad" not in orjson.dumps(entry, default=str)
+
+
+async def test_logins_that_fail_are_recorded_before_the_lock_and_without_what_was_typed(
+    central: Central, tenant: Tenant
+) -> None:
+    realm = Realm(central, tenant, "acme")
+    await (await realm.join("ann@acme.example")).client.aclose()
+    ann = (await realm.user("ann@acme.example"))["id"]
+    stranger = Browser(central, "acme")
+    for email in ("ann@acme.example", "ann@acme.example", "my-secret-password@acme.example"):
+        page = await stranger.log_in(email, "my-secret-password")
+        assert page.status == 401
+    await stranger.client.aclose()
+    known, unknown = await failures(central, "login.failed", 3)
+    assert (known["actor"], known["subject"]) == ("address:127.0.0.1", ann)
+    assert (known["tenant_id"], known["reason"]) == (tenant.id, "the password was wrong")
+    assert known["detail"] == {"realm": "acme", "user": ann, "count": 2}
+    assert (unknown["subject"], unknown["detail"]["user"]) == ("unknown", None)
+    assert b"my-secret" not in orjson.dumps([known, unknown], default=str)
+    assert {row["action"] for row in (await tenant.admin.get("/v1/audit")).items} >= {
+        "login.failed"
+    }
+
+
+async def test_clients_that_cannot_prove_themselves_are_recorded_without_their_secret(
+    central: Central, tenant: Tenant
+) -> None:
+    realm = Realm(central, tenant, "acme")
+    client = await realm.client(grants=["client_credentials"], scopes=["read"], role="viewer")
+    for id in (client["id"], "nobody"):
+        answer = await realm.post("token", (id, "my-secret"), grant_type="client_credentials")
+        assert answer.status_code == 401
+    known, unknown = await failures(central, "client.refused", 2)
+    assert (known["subject"], known["tenant_id"]) == (client["id"], tenant.id)
+    assert known["detail"] == {"realm": "acme", "client": client["id"], "count": 1}
+    assert (unknown["subject"], unknown["detail"]["client"]) == ("unknown", None)
+    assert b"my-secret" not in orjson.dumps([known, unknown], default=str)
+
+
+async def test_whatever_a_reader_may_be_told_is_not_found_can_be_looked_up(
+    central: Central,
+) -> None:
+    """A noun that can be asked for by id must be one of `known_things`."""
+    nouns = {row["noun"] for row in await central.rows("SELECT DISTINCT noun FROM known_things")}
+    sql: str = await central.value("SELECT pg_get_viewdef('known_things')")
+    listed = {part.partition("'")[0] for part in sql.split("'")[1:] if part}
+    source = Path(app.__file__).parent
+    found = re.compile(r'NotFound\("([a-z_]+)"')
+    told = {noun for file in source.rglob("*.py") for noun in found.findall(file.read_text())}
+    assert told - listed == {"realm", "actor", "sku"}, "public, only for admins, everyone's"
+    assert nouns <= listed
 
 
 async def test_a_denied_lease_is_recorded_though_a_batch_decides_it(

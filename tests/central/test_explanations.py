@@ -71,6 +71,52 @@ async def test_a_condition_that_does_not_hold_is_named(central: Central, tenant:
     assert told["policies"] == ["a-binding-may-need-a-second-factor"]
 
 
+async def test_things_are_named_as_elsewhere_if_that_says_which(
+    central: Central, tenant: Tenant
+) -> None:
+    admin, platform = tenant.admin, central.platform
+    research = await admin.made("/v1/organizations", name="research")
+    fra = await platform.made("/v1/sites", name="fra")
+    both = [await admin.made(f"/v1/{noun}s", name="both") for noun in ("organization", "project")]
+    for api, action, name, id in (
+        (admin, "allocation.create", "main", tenant.project),
+        (admin, "project.create", "research", research["id"]),
+        (admin, "tenant.view", "acme", tenant.id),
+        (platform, "node.view", "fra", fra["id"]),
+        (admin, "organization.view", "both", both[0]["id"]),
+        (admin, "project.view", "both", both[1]["id"]),
+    ):
+        named = await explain(api, action, resource=name)
+        assert named == await explain(api, action, resource=id), name
+        assert named["resource"] == id
+    twice = await admin.get("/v1/access/explain", action="allocation.create", resource="both")
+    assert twice.status == 422
+    assert "the name of a project and of an organization; use the id" in twice.json["detail"]
+    await central.tenant("other")
+    theirs = await admin.get("/v1/access/explain", action="tenant.view", resource="other")
+    nobodys = await admin.get("/v1/access/explain", action="tenant.view", resource="nobod")
+    assert (theirs.status, theirs.json["detail"].replace("other", "nobod")) == (
+        nobodys.status, nobodys.json["detail"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("action", "instead"),
+    [
+        ("alocation.create", "did you mean allocation.create"),
+        ("project.eat", "project."),
+        ("nonsense", "an action is a noun and a verb"),
+    ],
+)
+async def test_an_unknown_action_is_told_what_was_meant(
+    tenant: Tenant, action: str, instead: str
+) -> None:
+    answer = await tenant.admin.get("/v1/access/explain", action=action)
+    assert (answer.status, answer.code) == (422, "unknown_action")
+    assert instead in answer.json["suggestion"]
+    assert answer.json["suggestion"].count(".") < 20, "not all of them"
+
+
 async def test_nothing_is_told_of_what_one_may_not_see(central: Central, tenant: Tenant) -> None:
     other = await central.tenant("other")
     theirs = await other.admin.made("/v1/service-accounts", name="robot")

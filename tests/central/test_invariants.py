@@ -85,6 +85,10 @@ BROKEN_TOO: dict[str, str] = {
     f"{QUOTA} SELECT tenant_id, 'organization', id, '', 1 FROM organizations": "quota_exceeded",
     f"{QUOTA} SELECT tenant_id, 'organization', id, '', 4 FROM organizations; "
     f"{QUOTA} SELECT tenant_id, 'project', id, '', 5 FROM projects": "quota_above_parent",
+    f"{QUOTA} SELECT id, 'tenant', id, '', 4 FROM tenants; "
+    f"{QUOTA} SELECT tenant_id, 'project', id, 'h100', 5 FROM projects": "quota_above_parent",
+    f"{QUOTA} SELECT tenant_id, 'project', id, '', 4 FROM projects; "
+    f"{QUOTA} SELECT tenant_id, 'project', id, 'h100', 5 FROM projects": "quota_above_parent",
     "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants; "
     "INSERT INTO credits SELECT 'c', id, 1, 'USD', '', '', now() FROM tenants; "
     "INSERT INTO debits SELECT tenant_id, site_id, 1 FROM allocations": "balance_out_of_step",

@@ -73,6 +73,33 @@ CHANGES: dict[str, tuple[Json, list[str]]] = {
         },
         ["quotas"],
     ),
+    # A total comes down below what a family has now; the family's limit goes, or comes down.
+    "a family less, everywhere": (
+        {
+            "quotas": [{"family": "h100", "gpus_max": 3}, {"gpus_max": 3}],
+            "organizations": [
+                {
+                    "name": "research",
+                    "quotas": [],
+                    "projects": [{"name": "llm", "quotas": [{"family": "h100", "gpus_max": 2}]}],
+                }
+            ],
+        },
+        ["quotas", "projects"],
+    ),
+    "a family more, everywhere": (
+        {
+            "quotas": [{"family": "h100", "gpus_max": 90}, {"gpus_max": 90}],
+            "organizations": [
+                {
+                    "name": "research",
+                    "quotas": [{"family": "h100", "gpus_max": 80}, {"gpus_max": 80}],
+                    "projects": [{"name": "llm", "quotas": [{"family": "h100", "gpus_max": 70}]}],
+                }
+            ],
+        },
+        ["quotas", "projects"],
+    ),
     "higher quotas everywhere": (
         {
             "quotas": [{"gpus_max": 90}],

@@ -171,3 +171,37 @@ async def test_what_the_file_names_and_there_is_not_is_refused_at_once(
     refused = await central.platform.post("/v1/onboardings", **{**FILE, "organizations": inner})
     assert (refused.status, refused.code) == (422, "unknown_family")
     assert await central.value("SELECT count(*) FROM onboardings") == 0
+
+
+async def test_a_family_above_the_total_is_refused_at_once_in_files_and_templates(
+    central: Central, site: StandInSite
+) -> None:
+    h100 = {"family": "h100", "gpus_max": 5}
+    over = [{"gpus_max": 4}, h100]
+    inner = {"name": "p", "quotas": over}
+    for change in (
+        {"quotas": over},
+        {"organizations": [{"name": "o", "quotas": over}]},
+        {"organizations": [{"name": "o", "projects": [inner]}]},
+    ):
+        refused = await central.platform.post("/v1/onboardings", **{**FILE, **change})
+        assert (refused.status, refused.code) == (422, "quota_above_parent"), change
+    refused = await central.platform.put("/v1/templates/over", quotas=over)
+    assert (refused.status, refused.code) == (422, "quota_above_parent")
+    assert (await central.platform.put("/v1/templates/h100", quotas=[h100])).status == 200
+    together = {"template": "h100", "quotas": [{"gpus_max": 4}]}
+    refused = await central.platform.post("/v1/onboardings", **{**FILE, **together})
+    assert (refused.status, refused.code) == (422, "quota_above_parent")
+    assert await central.value("SELECT count(*) FROM onboardings") == 0
+
+
+async def test_a_family_above_the_total_around_it_undoes_an_onboarding(
+    central: Central, site: StandInSite
+) -> None:
+    await pools(central)
+    quotas = [{"family": "h100", "gpus_max": 17}]
+    inner = [{"name": "o", "quotas": quotas}]
+    failed = await onboard(central, quotas=[{"gpus_max": 16}], organizations=inner)
+    assert failed["status"] == "undone"
+    assert "cannot be given 17 h100 GPUs" in failed["reason"]
+    assert await central.value("SELECT count(*) FROM quotas") == 0

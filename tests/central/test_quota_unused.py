@@ -182,7 +182,7 @@ def test_what_is_used_is_never_limited_away_whatever_it_is() -> None:
         (CLUSTERS, "3 clusters", "delete clusters first"),
         (VOLUMES, "3 bytes of volumes", "delete volumes first"),
     ):
-        refused = rules.refusal(Given(scope, 2), measure, 3, [])
+        refused = rules.refusal(Given(scope, measure, 2), 3, [])
         assert refused is not None
         assert (refused.code, f"holds {used} now" in refused.detail) == ("quota_below_use", True)
         assert freed in (refused.suggestion or "")

@@ -1,9 +1,12 @@
 """Quotas: which limits can be set, and that a lease fits into every line above it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from penstock.central.quotas import rules
 from penstock.central.quotas.ledger import Demand, Ledger
-from penstock.central.quotas.model import TOTAL, Level, Line, Measure, gpus
+from penstock.central.quotas.model import TOTAL, Level, Limit, Line, Measure, Scope, gpus
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
 
 from .plane import Answer, Api, Central, Json, Tenant
@@ -72,8 +75,86 @@ async def test_a_limit_stays_between_its_parents_and_its_children(
     assert (under.code, under.json["limit"]) == ("quota_below_child", 5)
     await allowed(admin, 3, organization="research")
     await allowed(platform, 5, tenant=tenant.id)
-    await allowed(admin, 100, project="lab", family="h100")  # the rule is within one family
     assert await central.violations() == {}
+
+
+@pytest.mark.anyio
+async def test_a_family_is_never_given_more_than_all_families_together(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    admin, platform = tenant.admin, central.platform
+    await admin.made("/v1/organizations", name="research")
+    await admin.made("/v1/projects", name="lab", organization="research")
+    await allowed(platform, 8, tenant=tenant.id)
+    for api, which in (
+        (platform, {"tenant": tenant.id}),
+        (admin, {"organization": "research"}),
+        (admin, {"project": "lab"}),
+    ):
+        over = await put(api, 9, **which, family="h100")
+        assert (over.status, over.code) == (409, "quota_above_parent")
+        said = {key: over.json[key] for key in ("scope", "scope_id", "family", "limit")}
+        assert said == {"scope": "tenant", "scope_id": tenant.id, "family": None, "limit": 8}
+    await allowed(admin, 7, organization="research", family="h100")
+    await allowed(admin, 6, project="lab", family="h100")
+    under = await put(platform, 6, tenant=tenant.id)
+    assert (under.status, under.code) == (409, "quota_below_child")
+    said = {key: under.json[key] for key in ("scope", "family", "limit")}
+    assert said == {"scope": "organization", "family": "h100", "limit": 7}
+    for project_or_organization, most in (
+        ({"organization": "research"}, 6),
+        ({"project": "lab"}, 5),
+    ):
+        under = await put(admin, most, **project_or_organization)
+        assert under.code == "quota_below_child", "its own family is more"
+    await allowed(admin, 6, project="lab")
+    over = await put(admin, 7, project="lab", family="h100")
+    assert (over.code, over.json["scope"], over.json["family"]) == (
+        "quota_above_parent", "project", None,
+    )  # fmt: skip
+    assert "it cannot be given 7 h100 GPUs" in over.json["detail"]
+    await allowed(platform, 7, tenant=tenant.id)
+    await allowed(platform, 7, tenant=tenant.id, family="h100")
+    await allowed(admin, 7, organization="research")
+    assert await central.violations() == {}
+
+
+SCOPES = [
+    Scope(Level.TENANT, "t", TenantId("t")),
+    Scope(Level.ORGANIZATION, "o", TenantId("t"), OrganizationId("o")),
+    Scope(Level.ORGANIZATION, "o2", TenantId("t"), OrganizationId("o2")),
+    Scope(Level.PROJECT, "p", TenantId("t"), OrganizationId("o")),
+    Scope(Level.PROJECT, "p2", TenantId("t"), OrganizationId("o2")),
+]
+LIMITS = st.builds(
+    Limit,
+    st.sampled_from(SCOPES),
+    st.sampled_from([TOTAL, gpus("h100"), gpus("a100")]),
+    st.integers(0, 4),
+)
+
+
+@given(st.lists(LIMITS, max_size=30))
+def test_whatever_is_set_in_whatever_order_no_limit_is_above_one_that_bounds_it(
+    wanted: list[Limit],
+) -> None:
+    there: dict[tuple[Scope, Measure], Limit] = {}
+    for limit in wanted:
+        others = list(there.values())
+        if rules.refusal(limit, 0, others) is None:
+            there[limit.scope, limit.measure] = limit
+        else:
+            assert any(
+                (o.bounds(limit) and o.most < limit.most)
+                or (limit.bounds(o) and limit.most < o.most)
+                for o in others
+            ), "refused for nothing"
+    for one in there.values():
+        for scope in SCOPES:
+            around = one.scope == scope or one.scope.within(scope)
+            for measure in {TOTAL, one.measure} if around else ():
+                bound = there.get((scope, measure))
+                assert bound is None or one.most <= bound.most or bound == one
 
 
 @pytest.mark.anyio
@@ -94,6 +175,7 @@ async def test_a_limit_below_what_is_used_is_refused_and_says_how_much_is(
     await tenant.member.made(f"/v1/allocations/{lease['id']}/release")
     assert (await put(tenant.admin, 0, project="main")).code == "quota_below_use", "still cleaned"
     await site.clean(await site.order(lease, revision=2))
+    await allowed(tenant.admin, 0, project="main", family="h100")
     await allowed(tenant.admin, 0, project="main")
 
 

@@ -163,7 +163,7 @@ def test_every_post_of_the_api_is_raced() -> None:
     }
 
 
-def _filled(body: Json, stage: Stage) -> Json:
+def filled(body: Json, stage: Stage) -> Json:
     return {
         name: value.format(**stage.ids) if isinstance(value, str) else value
         for name, value in body.items()
@@ -183,9 +183,9 @@ async def test_of_many_racers_one_has_an_effect_and_all_get_its_answer(
     post, target, key = POSTS[path], path.format(**stage.ids), f"key-of-{path}"
     api = stage.callers[post.caller]
     if post.after:
-        await api.post(post.after.format(**stage.ids), **_filled(post.body, stage))
+        await api.post(post.after.format(**stage.ids), **filled(post.body, stage))
     before = await _entries(stage, post)
-    racers = [api.post_once(key, target, **_filled(post.body, stage)) for _ in range(RACERS)]
+    racers = [api.post_once(key, target, **filled(post.body, stage)) for _ in range(RACERS)]
     answers = await asyncio.gather(*racers)
     assert await _entries(stage, post) - before == post.entries
     statuses = Counter(answer.status for answer in answers)

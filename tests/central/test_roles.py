@@ -12,7 +12,7 @@ from penstock.local.postgres import EmbeddedPostgres
 
 from . import roles_stage
 from .plane import Api
-from .roles_stage import OTHERS, ROLES, Stage
+from .roles_stage import OTHERS, ROLES, USERS, Stage
 from .roles_table import ELSEWHERE, TABLE, UNLISTED, Row
 
 pytestmark = pytest.mark.anyio
@@ -58,9 +58,12 @@ async def test_each_role_is_answered_by_what_it_asks_for(
 async def ask_all(stage: Stage, operation: str, row: Row) -> None:
     """Those who may, first, so that it is known to work; then those who may not: and nothing
     at all has changed by them."""
+    await roles_stage.sign_in(stage)
     calls = _calls(stage, row)
     wrong = [await _ask(stage, operation, row, call) for call in calls if call[2] < 400]
     refused = [call for call in calls if call[2] >= 400]
+    if row.goes_on:
+        await _ended(stage)
     if row.renew:
         await roles_stage.renew(stage)
     before = await stage.census()
@@ -72,11 +75,28 @@ async def ask_all(stage: Stage, operation: str, row: Row) -> None:
 
 def _calls(stage: Stage, row: Row) -> Calls:
     own, other = row.own.split(), row.other.split()
+    said: dict[str, dict[str, str]] = {
+        "own": dict(zip(ROLES, own, strict=True)),
+        "other": dict(zip(OTHERS, other, strict=True)),
+    }
+    people = row.users.split() or [said[place][role] for place, role in USERS]
     return [
+        *(
+            (f"{place} signed-in {role}", stage.users[place, role], int(status))
+            for (place, role), status in zip(USERS, people, strict=True)
+        ),
         *((f"own {r}", stage.own[r], int(s)) for r, s in zip(ROLES, own, strict=True)),
         *((f"other {r}", stage.others[r], int(s)) for r, s in zip(OTHERS, other, strict=True)),
         ("nobody", stage.central.caller(None), 401),
     ]
+
+
+async def _ended(stage: Stage) -> None:
+    """What was begun has come to its end."""
+    begun: str = await stage.central.value("SELECT max(id) FROM onboardings")
+    assert await stage.central.until(begun, "onboarding.done", "onboarding.undone") == (
+        "onboarding.done"
+    )
 
 
 async def _ask(

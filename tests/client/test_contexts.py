@@ -61,6 +61,23 @@ def test_the_order_is_option_environment_current_ready(
     assert contexts.select("prod").api == "https://a.example"
 
 
+def test_ls_and_use_say_when_the_environment_goes_first(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(cli, monkeypatch, "prod", "https://a.example")
+    ran = cli("context", "ls", "--json")
+    assert (json.loads(ran.out)["items"][0]["current"], ran.err) == (True, "")
+    monkeypatch.setenv("PENSTOCK_API", "https://env.example")
+    half = cli("context", "ls")
+    assert "PENSTOCK_TOKEN is not, so commands refuse" in half.err
+    monkeypatch.setenv("PENSTOCK_TOKEN", TOKEN)
+    ran = cli("context", "ls", "--json")
+    assert json.loads(ran.out)["items"][0]["current"] is False
+    assert "commands use those: unset them, or say --context prod" in ran.err
+    assert "commands use those" in cli("context", "use", "prod").err
+    assert TOKEN not in ran.out + ran.err
+
+
 def test_half_an_environment_is_a_usage_error(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PENSTOCK_API", "https://env.example")
     ran = cli("tenant", "ls")

@@ -101,6 +101,23 @@ def test_login_shows_where_to_go_waits_and_keeps_what_it_got(realm: Api, cli: Cl
     assert realm.asked("GET", "/v1/tenants")[0].headers["authorization"] == "Bearer at_first"
 
 
+def test_login_needs_only_the_api_and_says_what_the_environment_does(
+    realm: Api, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_API", realm.url)
+    ran = cli("login", "--tenant", "acme")
+    assert ran.code == 0, ran.err
+    assert contexts.load().get("acme").api == realm.url
+    assert "unset it, or say --context acme" in ran.err
+    monkeypatch.setenv("PENSTOCK_TOKEN", "pk_other")
+    realm.on("POST", "/realms/acme/token", FIRST)
+    ran = cli("login", "--tenant", "acme")
+    assert "PENSTOCK_API and PENSTOCK_TOKEN are set" in ran.err
+    realm.on("GET", "/v1/tenants", {"items": [], "next": None})
+    assert cli("tenant", "ls", "--context", "acme").code == 0
+    assert realm.asked("GET", "/v1/tenants")[0].headers["authorization"] == "Bearer at_first"
+
+
 def test_a_server_that_says_slow_down_is_asked_less_often(realm: Api) -> None:
     realm.on(
         "POST", "/realms/acme/token", PENDING, Answer(400, {"error": "slow_down"}), PENDING, FIRST

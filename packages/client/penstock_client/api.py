@@ -7,14 +7,15 @@
 
 Every call raises `errors.Refused` when the API says no, and `errors.Unreachable` when
 it does not answer. A POST carries an idempotency key and is sent again when the
-connection fails, so it happens once.
+connection fails, so it happens once. `Client(…, reason="ticket 42")` says why, in the
+audit log, with every change.
 """
 
 from collections.abc import Callable
 from typing import Self
 
 from penstock_client import requests
-from penstock_client.requests import Transport
+from penstock_client.requests import Because, Transport
 from penstock_client.resources import pages, single
 from penstock_client.resources.access import Access, Groups, Roles, ServiceAccounts
 from penstock_client.resources.allocations import Allocations, Usages
@@ -24,7 +25,7 @@ from penstock_client.resources.events import Events
 from penstock_client.resources.fleet import Nodes, Sites, Slots
 from penstock_client.resources.networks import Pools
 from penstock_client.resources.onboardings import Onboardings, Templates
-from penstock_client.resources.people import Keys, Realms, Sessions, Users
+from penstock_client.resources.people import Clients, Keys, Providers, Realms, Sessions, Users
 from penstock_client.resources.quotas import Quotas
 from penstock_client.resources.room import Availabilities, Defragmentation
 from penstock_client.resources.tenancy import Organizations, Projects, Tenants
@@ -34,10 +35,18 @@ from penstock_client.views.pages import Page
 
 
 class Client:
+    """`reason` says why, in the audit log, with everything that is changed through it."""
+
     def __init__(
-        self, api: str, token: str | Callable[[], str], *, transport: Transport | None = None
+        self,
+        api: str,
+        token: str | Callable[[], str],
+        *,
+        transport: Transport | None = None,
+        reason: str | None = None,
     ) -> None:
-        self.transport = transport or connect(api, token)
+        carrying = transport or connect(api, token)
+        self.transport = carrying if reason is None else Because(carrying, reason)
         self.tenants = Tenants(self.transport)
         self.onboardings = Onboardings(self.transport)
         self.templates = Templates(self.transport)
@@ -56,6 +65,8 @@ class Client:
         self.events = Events(self.transport)
         self.users = Users(self.transport)
         self.realms = Realms(self.transport)
+        self.clients = Clients(self.transport)
+        self.providers = Providers(self.transport)
         self.sessions = Sessions(self.transport)
         self.keys = Keys(self.transport)
         self.audit = Audit(self.transport)

@@ -77,6 +77,24 @@ def from_environment() -> Context | None:
     return Context("environment", check(api), token, os.environ.get("PENSTOCK_PROJECT"))
 
 
+def address() -> str:
+    """Where the API is, for whoever has no token for it yet."""
+    api = os.environ.get("PENSTOCK_API")
+    return check(api) if api else select(None).api
+
+
+def overridden(name: str | None) -> str | None:
+    """Why commands do not use the current context, if they do not; `name` is that context."""
+    if not os.environ.get("PENSTOCK_API"):
+        return None
+    instead = f", or say --context {name}" if name else ""
+    if not os.environ.get("PENSTOCK_TOKEN"):
+        return (
+            f"PENSTOCK_API is set and PENSTOCK_TOKEN is not, so commands refuse: unset it{instead}"
+        )
+    return f"PENSTOCK_API and PENSTOCK_TOKEN are set, so commands use those: unset them{instead}"
+
+
 def current() -> Context | None:
     contexts = load()
     return contexts.known.get(contexts.current) if contexts.current else None

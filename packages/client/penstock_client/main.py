@@ -33,6 +33,8 @@ NOUNS: Final = {
     "service-account": "Programs, and the keys they call with.",
     "access": "Whether something is permitted, and why.",
     "realm": "Where a tenant's people sign in, and whether they can.",
+    "client": "Programs that may ask a tenant's realm for tokens.",
+    "provider": "Other issuers through which a tenant's people sign in.",
     "session": "Where people are signed in.",
     "key": "Your own API keys, for scripts.",
     "context": "The APIs you use, and which one commands talk to.",
@@ -121,7 +123,8 @@ def overview() -> str:
     lines += ["", "Processes:"]
     lines += [f"  {name:<15} {summary}" for name, summary in processes.SUMMARIES.items()]
     lines += ["", "Shell completion: penstock completion bash|zsh|fish"]
-    lines += ["Every command takes --json, --curl (show the call, do nothing) and --context."]
+    lines += ["Every command takes --json, --curl (show the call, do nothing) and --context;"]
+    lines += ["what changes something takes --reason, which the audit log keeps."]
     lines += [f"Exit codes: {EXIT_CODES}.", ""]
     return "\n".join(lines)
 

@@ -19,7 +19,17 @@ class Options:
     """Print the curl command that does the same, and do nothing."""
 
 
+@Parameter(name="*", group=SHARED)
+@dataclass(frozen=True)
+class Changing(Options):
+    """Of a command that changes something, and asks for no reason itself."""
+
+    reason: str | None = None
+    """Why; kept in the audit log."""
+
+
 # Several values after one option: `--tags eu country:de`.
 Several = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative=())]
 
 UNSET: Final = Options()
+UNSAID: Final = Changing()

@@ -5,11 +5,12 @@ import json
 import shlex
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 Body = Mapping[str, object]
+READABLE: Final = " !#$&'()*+,/:;=?@[]"  # in a header, as it is
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,7 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict[str, str])
     body: Body | None = None
     idempotency_key: str | None = None
+    reason: str | None = None  # for the audit log, if it changes something
 
     def url(self, api: str) -> str:
         return f"{api}{self.path}" + (f"?{urlencode(self.query)}" if self.query else "")
@@ -30,6 +32,8 @@ class Request:
             headers["Content-Type"] = "application/json"
         if self.idempotency_key is not None:
             headers["Idempotency-Key"] = self.idempotency_key
+        if self.reason is not None and self.method != "GET":
+            headers["X-Reason"] = quote(self.reason.strip(), safe=READABLE)
         return headers
 
 
@@ -55,6 +59,25 @@ class Transport(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Because:
+    """A transport that says why, with every change."""
+
+    transport: Transport
+    reason: str
+
+    def send(self, request: Request) -> object:
+        return self.transport.send(replace(request, reason=self.reason))
+
+    def stream(
+        self, request: Request, *, after: str | None, idle_s: float
+    ) -> Iterator[ServerEvent]:
+        return self.transport.stream(request, after=after, idle_s=idle_s)
+
+    def close(self) -> None:
+        self.transport.close()
 
 
 def get(*parts: str, **query: object) -> Request:

@@ -8,7 +8,7 @@ from penstock_client import contexts, errors, signin
 from penstock_client.api import Client
 from penstock_client.contexts import Context
 from penstock_client.dry import Curl
-from penstock_client.options import Options
+from penstock_client.options import Changing, Options
 
 
 @dataclass(frozen=True)
@@ -28,5 +28,6 @@ class Session:
 def start(options: Options) -> Generator[Session]:
     context = contexts.select(options.context)
     transport = Curl(context.api) if options.curl else None
-    with Client(context.api, signin.tokens(context), transport=transport) as client:
+    reason = options.reason if isinstance(options, Changing) else None
+    with Client(context.api, signin.tokens(context), transport=transport, reason=reason) as client:
         yield Session(client, context)

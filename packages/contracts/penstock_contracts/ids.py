@@ -139,6 +139,12 @@ class BindingId(Id):
     prefix = "binding"
 
 
+def is_id(text: str) -> bool:
+    """Whether it has the form of an id of ours, of any kind."""
+    prefix, _, suffix = text.rpartition("_")
+    return is_suffix(suffix) and any(kind.prefix == prefix for kind in Id.__subclasses__())
+
+
 def uuid7(now_ms: int, entropy: bytes) -> int:
     """RFC 9562: 48 bits of milliseconds, version, 12 random, variant, 62 random."""
     random = int.from_bytes(entropy[:10])

@@ -21,6 +21,14 @@ NAMES = (
 )
 # Of other alphabets, or of two in one; invisible; much too long.
 LOOKALIKES = ("\u0430cme", "acm\u0435", "\u03b1cme", "a\u200bcme", "ac\u0301me", "x" * 10_000)
+# Text that shows otherwise than it is: C1 controls, direction, joiners, line and paragraph ends.
+UNSEEN = ("a\x9bc", "a\x85b", "a\u202eb", "a\u2066b", "a\u200bb", "\ufeffa", "a\u2028b", "a\u2029b")
+ADDRESSES = (
+    "\u0430da@acme.example", "a\u202eb\u200b\u009bc@acme.example", "ada@\u0430cme.example",
+    "ada", "@acme.example", "ada@acme", "a b@acme.example", '"a"@acme.example',
+    "ada@acme.example\n", " ada@acme.example", "a" * 65 + "@acme.example",
+    "ada@" + "a" * 250 + ".example",
+)  # fmt: skip
 
 
 def absent(kind: type[Id]) -> str:

@@ -1,8 +1,8 @@
 """Projects, organizations, keys, groups and credits that cannot be."""
 
-from penstock_contracts.ids import GroupId, TenantId
+from penstock_contracts.ids import GroupId, OrganizationId, ProjectId, SiteId, SkuId, TenantId
 
-from .requests import NAMES, Bad, absent, get, platform
+from .requests import ADDRESSES, NAMES, UNSEEN, Bad, absent, get, platform
 
 CREDIT = {"amount_micros": 1, "currency": "USD", "reason": "paid"}
 
@@ -18,6 +18,31 @@ CASES: dict[str, Bad] = {
     ),
     **{f"a project named {name!r}": Bad(422, "invalid", "POST", "/v1/projects", {"name": name})
        for name in NAMES},
+    **{f"an invitation for {address!r}"[:90]: Bad(
+        422, "invalid", "POST", "/v1/users/invite", {"email": address}) for address in ADDRESSES},
+    **{f"a credit because of {text!r}": credit(reason=text) for text in UNSEEN},
+    **{f"a tenant named as {kind.prefix} ids are": platform("/v1/tenants", name=absent(kind))
+       for kind in (TenantId, ProjectId)},
+    **{f"{noun} named as ids are": Bad(
+        422, "invalid", "POST", f"/v1/{noun}s", {"name": absent(kind)})
+       for noun, kind in {
+           "project": ProjectId, "organization": OrganizationId, "group": GroupId,
+           "service-account": TenantId,
+       }.items()},
+    "a site named as ids are": platform("/v1/sites", name=absent(SiteId)),
+    "a SKU named as ids are": platform(
+        "/v1/skus", name=absent(SkuId), shape="gpu_slice", family="h100", gpu_counts=[1],
+        price_micros_per_gpu_hour=1,
+    ),
+    "a template named as ids are": Bad(
+        422, "invalid", "PUT", f"/v1/templates/{absent(TenantId)}", {}, caller="platform"
+    ),
+    "a pool named as ids are": platform(
+        "/v1/pools", name=absent(TenantId), kind="vni", first=1, last=9
+    ),
+    "a tenant onboarded with an id for a name": platform(
+        "/v1/onboardings", tenant=absent(TenantId), admin={"email": "a@b.example"}
+    ),
     "a project for nobody": platform("/v1/projects", name="x"),
     "a project for an absent tenant": Bad(
         404, "not_found", "POST", "/v1/projects",

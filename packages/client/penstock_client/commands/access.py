@@ -29,7 +29,8 @@ def explain(
     action
         Such as allocation.create.
     resource
-        The id of what it would be done to; your tenant as a whole if left out.
+        What it would be done to: an id, or the name of a project, an organization, a tenant or a
+        site; your tenant as a whole if left out.
     someone
         Whose access is explained, as an admin: the id of a user, a key or a service account.
     """

@@ -6,7 +6,7 @@ from cyclopts import App, Parameter
 
 from penstock_client import amounts, answers, durations, errors, screen, session, watching, words
 from penstock_client.commands import states
-from penstock_client.options import UNSET, Options, Several
+from penstock_client.options import UNSAID, UNSET, Changing, Options, Several
 from penstock_client.screen import Column, aged, column
 from penstock_client.session import Session
 from penstock_client.views.allocations import Allocation, Replay
@@ -82,7 +82,7 @@ def create(
     priority: int | None = None,
     ends: str | None = None,
     watch: Flag = False,
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> int:
     """Ask for GPUs.
 
@@ -128,7 +128,7 @@ def create(
 
 
 @app.command
-def release(id: str, /, *, watch: Flag = False, options: Options = UNSET) -> int:
+def release(id: str, /, *, watch: Flag = False, options: Changing = UNSAID) -> int:
     """Give the GPUs back, or stop waiting for them.
 
     Returns at once; billing stops when the node has stopped them.

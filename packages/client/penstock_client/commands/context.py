@@ -24,9 +24,15 @@ COLUMNS: Final = (
 
 @app.command
 def ls(*, json: Json = False) -> None:
-    """List contexts."""
+    """List contexts. None is current while the environment says which API to use."""
     stored = contexts.load()
-    rows = [view(each, current=stored.current == name) for name, each in stored.known.items()]
+    why = contexts.overridden(stored.current)
+    rows = [
+        view(each, current=stored.current == name and why is None)
+        for name, each in stored.known.items()
+    ]
+    if why is not None:
+        screen.note(why)
     if json:
         screen.document({"items": rows, "next": None})
     elif rows:
@@ -75,6 +81,8 @@ def use(name: str, /) -> None:
     """Make a context the current one."""
     contexts.save(contexts.load().using(name))
     screen.note(f"context {name} is current")
+    if why := contexts.overridden(name):
+        screen.note(why)
 
 
 @app.command

@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 
 app = App(name="group", help="Groups: people and programs that have roles together.")
@@ -34,7 +34,7 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def create(name: str, /, *, tenant: str | None = None, options: Options = UNSET) -> None:
+def create(name: str, /, *, tenant: str | None = None, options: Changing = UNSAID) -> None:
     """Create a group.
 
     Parameters
@@ -48,21 +48,21 @@ def create(name: str, /, *, tenant: str | None = None, options: Options = UNSET)
 
 
 @app.command
-def rm(id: str, /, *, options: Options = UNSET) -> None:
+def rm(id: str, /, *, options: Changing = UNSAID) -> None:
     """Delete a group, with the roles that were bound to it. Shows what it was."""
     with session.start(options) as run:
         answers.thing(options, run.client.groups.delete(id))
 
 
 @app.command
-def add(id: str, member: str, /, *, options: Options = UNSET) -> None:
+def add(id: str, member: str, /, *, options: Changing = UNSAID) -> None:
     """Put a user or a service account into a group: they have its roles from now on."""
     with session.start(options) as run:
         answers.thing(options, run.client.groups.add(id, member))
 
 
 @app.command
-def remove(id: str, member: str, /, *, options: Options = UNSET) -> None:
+def remove(id: str, member: str, /, *, options: Changing = UNSAID) -> None:
     """Take a user or a service account out of a group."""
     with session.start(options) as run:
         answers.thing(options, run.client.groups.remove(id, member))

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 from penstock_client.views.people import Scope
 
@@ -37,7 +37,7 @@ def create(
     *,
     scope: Annotated[list[Scope] | None, Parameter(consume_multiple=True, negative=())] = None,
     days: int = 90,
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Create a key for yourself. Its token is shown once.
 
@@ -56,7 +56,7 @@ def create(
 
 
 @app.command
-def revoke(id: str, /, *, options: Options = UNSET) -> None:
+def revoke(id: str, /, *, options: Changing = UNSAID) -> None:
     """End a key."""
     with session.start(options) as run:
         answers.thing(options, run.client.keys.revoke(id))

@@ -29,13 +29,13 @@ def login(
     tenant
         The tenant whose realm you belong to, by name.
     api
-        Where the API is; that of the current context if left out.
+        Where the API is; PENSTOCK_API, or that of the current context, if left out.
     context
         What to call the context; the tenant's name if left out.
     project
         The project that allocations are made in unless told otherwise.
     """
-    where = contexts.check(api) if api else contexts.select(None).api
+    where = contexts.check(api) if api else contexts.address()
     if where.startswith("http://") and not requests.is_loopback(where):
         raise errors.Misused(
             f"{where} is not https: what you sign in with could be read on the way"
@@ -53,3 +53,5 @@ def login(
         screen.document({"context": name, "api": where, "issuer": realm.issuer})
     else:
         screen.note(f"signed in; context {name} is current")
+    if why := contexts.overridden(name):
+        screen.note(why)

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 
 app = App(name="network", help="A tenant's network: VRFs, VLANs, VNIs, partition keys, prefixes.")
@@ -39,7 +39,7 @@ def expand(
     pkey: Flag = False,
     ipv4: Lengths = (),
     ipv6: Lengths = (),
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Give a tenant more. It keeps it until it is offboarded; its first VRF comes by itself.
 

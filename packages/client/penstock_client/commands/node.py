@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import amounts, answers, session, words
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import Column, aged, column
 from penstock_client.views.fleet import NodeChanges
 from penstock_client.words import Row
@@ -51,7 +51,7 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def tag(id: str, /, *tags: str, options: Options = UNSET) -> None:
+def tag(id: str, /, *tags: str, options: Changing = UNSAID) -> None:
     """Replace a node's own tags; without any, it has only its site's.
 
     Parameters
@@ -63,30 +63,30 @@ def tag(id: str, /, *tags: str, options: Options = UNSET) -> None:
 
 
 @app.command
-def reserve(id: str, tenant: str, /, *, options: Options = UNSET) -> None:
+def reserve(id: str, tenant: str, /, *, options: Changing = UNSAID) -> None:
     """Keep a node for one tenant. What runs there goes on."""
     change(id, {"reserved_for": tenant}, options)
 
 
 @app.command
-def unreserve(id: str, /, *, options: Options = UNSET) -> None:
+def unreserve(id: str, /, *, options: Changing = UNSAID) -> None:
     """Let every tenant use a node again."""
     change(id, {"reserved_for": None}, options)
 
 
 @app.command
-def price(id: str, price: str, /, *, options: Options = UNSET) -> None:
+def price(id: str, price: str, /, *, options: Changing = UNSAID) -> None:
     """Say what the node's source asks per GPU and hour (2.49); 0 if that is not known."""
     change(id, {"price_micros_per_gpu_hour": amounts.micros_of(price, "the price")}, options)
 
 
 @app.command
-def leaf(id: str, leaf: str | None = None, /, *, options: Options = UNSET) -> None:
+def leaf(id: str, leaf: str | None = None, /, *, options: Changing = UNSAID) -> None:
     """Say on which fabric leaf a node is; without a name, where it was discovered."""
     change(id, {"leaf": leaf}, options)
 
 
-def change(id: str, changes: NodeChanges, options: Options) -> None:
+def change(id: str, changes: NodeChanges, options: Changing) -> None:
     with session.start(options) as run:
         answers.thing(options, run.client.nodes.change(id, changes))
 
@@ -106,14 +106,14 @@ def drain(id: str, /, *, reason: str | None = None, options: Options = UNSET) ->
 
 
 @app.command
-def undrain(id: str, /, *, options: Options = UNSET) -> None:
+def undrain(id: str, /, *, options: Changing = UNSAID) -> None:
     """Let a drained node be used again."""
     with session.start(options) as run:
         answers.thing(options, run.client.nodes.undrain(id))
 
 
 @app.command
-def approve(id: str, /, *, options: Options = UNSET) -> None:
+def approve(id: str, /, *, options: Changing = UNSAID) -> None:
     """Approve all slots that the node proposes."""
     with session.start(options) as run:
         answers.thing(options, run.client.nodes.approve(id))

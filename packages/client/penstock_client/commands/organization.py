@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 
 app = App(
@@ -41,7 +41,7 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def create(name: str, /, *, tenant: str | None = None, options: Options = UNSET) -> None:
+def create(name: str, /, *, tenant: str | None = None, options: Changing = UNSAID) -> None:
     """Create an organization.
 
     Parameters

@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, errors, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import column
 from penstock_client.views.networks import PoolKind
 
@@ -46,7 +46,7 @@ def create(
     range: str | None = None,
     prefix: str | None = None,
     site: str | None = None,
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Add numbers or addresses to hand out.
 

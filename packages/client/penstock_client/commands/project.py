@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 
 app = App(name="project", help="Projects: what a tenant's allocations and costs are grouped by.")
@@ -41,7 +41,7 @@ def create(
     *,
     tenant: str | None = None,
     organization: str | None = None,
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Create a project.
 

@@ -6,7 +6,7 @@ from typing import Final
 from cyclopts import App, Parameter
 
 from penstock_client import amounts, answers, errors, screen, session, sizes, words
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import Column, column
 from penstock_client.views.quotas import Quota, QuotaKind
 from penstock_client.words import Row
@@ -97,7 +97,7 @@ def set_quota(
     vlans: int | None = None,
     spend: str | None = None,
     currency: str = "USD",
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Limit how much may be held at once, or spent in a month: one limit at a time.
 
@@ -150,7 +150,7 @@ def rm(
     kind: QuotaKind = "gpus",
     family: str | None = None,
     currency: str = "USD",
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Remove a limit. Those of the organization and the tenant around it stay.
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from penstock_client import answers, errors, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 from penstock_client.views.access import BoundRole, Conditions
 
@@ -54,7 +54,7 @@ def bind(
     hours: str | None = None,
     weekday: Days = None,
     second_factor: bool = False,
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Give a user, a group, a service account, a key or a client a role at a place.
 
@@ -94,7 +94,7 @@ def bind(
 
 
 @app.command
-def unbind(id: str, /, *, options: Options = UNSET) -> None:
+def unbind(id: str, /, *, options: Changing = UNSAID) -> None:
     """Take a role away again."""
     with session.start(options) as run:
         answers.thing(options, run.client.roles.unbind(id))

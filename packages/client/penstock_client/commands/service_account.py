@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 
 app = App(name="service-account", help="Service accounts: programs, and the keys they call with.")
@@ -30,7 +30,7 @@ def ls(*, options: Options = UNSET) -> None:
 
 
 @app.command
-def create(name: str, /, *, tenant: str | None = None, options: Options = UNSET) -> None:
+def create(name: str, /, *, tenant: str | None = None, options: Changing = UNSAID) -> None:
     """Create a service account. It may do nothing until a role is bound to it.
 
     Parameters
@@ -44,7 +44,9 @@ def create(name: str, /, *, tenant: str | None = None, options: Options = UNSET)
 
 
 @app.command(name="create-key")
-def create_key(id: str, name: str, /, *, days: int | None = None, options: Options = UNSET) -> None:
+def create_key(
+    id: str, name: str, /, *, days: int | None = None, options: Changing = UNSAID
+) -> None:
     """Create a key for it. Its token is shown once.
 
     Parameters
@@ -59,14 +61,14 @@ def create_key(id: str, name: str, /, *, days: int | None = None, options: Optio
 
 
 @app.command
-def disable(id: str, /, *, options: Options = UNSET) -> None:
+def disable(id: str, /, *, options: Changing = UNSAID) -> None:
     """Refuse its keys from now on."""
     with session.start(options) as run:
         answers.thing(options, run.client.service_accounts.disable(id))
 
 
 @app.command
-def enable(id: str, /, *, options: Options = UNSET) -> None:
+def enable(id: str, /, *, options: Changing = UNSAID) -> None:
     """Let its keys be good again."""
     with session.start(options) as run:
         answers.thing(options, run.client.service_accounts.enable(id))

@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 
 app = App(name="session", help="Sessions: where people are signed in.")
@@ -30,7 +30,7 @@ def ls(*, options: Options = UNSET) -> None:
 
 
 @app.command
-def revoke(id: str, /, *, options: Options = UNSET) -> None:
+def revoke(id: str, /, *, options: Changing = UNSAID) -> None:
     """End a session, and with it every token that was issued for it."""
     with session.start(options) as run:
         answers.thing(options, run.client.sessions.revoke(id))

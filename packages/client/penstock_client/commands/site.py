@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, screen, session, words
-from penstock_client.options import UNSET, Options, Several
+from penstock_client.options import UNSAID, UNSET, Changing, Options, Several
 from penstock_client.screen import aged, column
 
 app = App(
@@ -46,7 +46,7 @@ def create(
     *,
     auto_approve: bool = False,
     tags: Several = (),
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Register a site.
 
@@ -63,7 +63,7 @@ def create(
 
 
 @app.command
-def tag(id: str, /, *tags: str, options: Options = UNSET) -> None:
+def tag(id: str, /, *tags: str, options: Changing = UNSAID) -> None:
     """Replace a site's tags, which its nodes have, too; without any, it has none.
 
     Parameters
@@ -76,7 +76,7 @@ def tag(id: str, /, *tags: str, options: Options = UNSET) -> None:
 
 
 @app.command
-def token(id: str, /, *, options: Options = UNSET) -> None:
+def token(id: str, /, *, options: Changing = UNSAID) -> None:
     """Make a single-use token with which the site's control plane joins."""
     with session.start(options) as run:
         made = run.client.sites.create_token(id)
@@ -85,7 +85,7 @@ def token(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def node_token(id: str, /, *, count: int = 1, options: Options = UNSET) -> None:
+def node_token(id: str, /, *, count: int = 1, options: Changing = UNSAID) -> None:
     """Make single-use tokens with which nodes join the site, one on each line.
 
     Parameters

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from penstock_client import amounts, answers, session, words
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import Column, column
 from penstock_client.views.catalog import Shape
 
@@ -47,7 +47,7 @@ def create(
     gpu_counts: Annotated[list[int], Parameter(consume_multiple=True, negative=())],
     price: str,
     currency: str = "USD",
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Create a SKU.
 

@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import column
 
 app = App(name="slot", help="Slots: a GPU with its disk, fabric device, CPUs and memory.")
@@ -39,14 +39,14 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def approve(id: str, /, *, options: Options = UNSET) -> None:
+def approve(id: str, /, *, options: Changing = UNSAID) -> None:
     """Let a proposed slot be scheduled."""
     with session.start(options) as run:
         answers.thing(options, run.client.slots.approve(id))
 
 
 @app.command
-def cleanup(id: str, /, *, options: Options = UNSET) -> None:
+def cleanup(id: str, /, *, options: Changing = UNSAID) -> None:
     """Ask again for the cleanup of a blocked slot."""
     with session.start(options) as run:
         answers.thing(options, run.client.slots.cleanup(id))

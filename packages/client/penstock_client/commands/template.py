@@ -6,7 +6,7 @@ from cyclopts import App
 
 from penstock_client import answers, files, session, words
 from penstock_client.commands import quota
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import column
 from penstock_client.views.onboardings import Template
 from penstock_client.words import Row
@@ -53,7 +53,7 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command(name="set")
-def set_template(name: str, /, *, file: str, options: Options = UNSET) -> None:
+def set_template(name: str, /, *, file: str, options: Changing = UNSAID) -> None:
     """Make or replace a template. Tenants that were made with it stay as they are.
 
     Parameters

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from cyclopts import App, Parameter
 
 from penstock_client import answers, errors, files, screen, session, watching
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 from penstock_client.session import Session
 from penstock_client.views.onboardings import Onboarding
@@ -21,7 +21,7 @@ STEPS: Final = (
 )
 
 
-def onboard(*, file: str, watch: bool = True, options: Options = UNSET) -> int:
+def onboard(*, file: str, watch: bool = True, options: Changing = UNSAID) -> int:
     """Make a tenant what a file says. The same file again changes nothing.
 
     Parameters

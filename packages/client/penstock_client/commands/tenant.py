@@ -6,7 +6,7 @@ from cyclopts import App
 
 from penstock_client import amounts, answers, session
 from penstock_client.commands import networks, tenancy
-from penstock_client.options import UNSET, Options, Several
+from penstock_client.options import UNSAID, UNSET, Changing, Options, Several
 from penstock_client.screen import aged, column
 from penstock_client.views.people import Role
 from penstock_client.views.placement import Strategy
@@ -52,7 +52,7 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def create(name: str, /, *, options: Options = UNSET) -> None:
+def create(name: str, /, *, options: Changing = UNSAID) -> None:
     """Create a bare tenant. `penstock tenant onboard` makes one with all it needs."""
     with session.start(options) as run:
         made = run.client.tenants.create(name)
@@ -110,7 +110,7 @@ def set_placement(
     residency: Several = (),
     strategy: Strategy = "pack",
     price_max: str | None = None,
-    options: Options = UNSET,
+    options: Changing = UNSAID,
 ) -> None:
     """Replace a tenant's placement policy. What is left out is not restricted.
 
@@ -148,7 +148,7 @@ def set_placement(
 
 @key.command(name="create")
 def create_key(
-    tenant: str, /, *, name: str, role: Role = "member", options: Options = UNSET
+    tenant: str, /, *, name: str, role: Role = "member", options: Changing = UNSAID
 ) -> None:
     """Create an API key. Its token is shown once.
 

@@ -5,7 +5,7 @@ from typing import Final
 from cyclopts import App
 
 from penstock_client import answers, session
-from penstock_client.options import UNSET, Options
+from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import aged, column
 from penstock_client.views.people import Role
 
@@ -39,7 +39,7 @@ def show(id: str, /, *, options: Options = UNSET) -> None:
 
 @app.command
 def invite(
-    email: str, /, *, role: Role = "member", tenant: str | None = None, options: Options = UNSET
+    email: str, /, *, role: Role = "member", tenant: str | None = None, options: Changing = UNSAID
 ) -> None:
     """Invite someone. The address to send them is shown once, and works once.
 
@@ -57,7 +57,7 @@ def invite(
 
 
 @app.command(name="set-role")
-def set_role(id: str, role: Role, /, *, options: Options = UNSET) -> None:
+def set_role(id: str, role: Role, /, *, options: Changing = UNSAID) -> None:
     """Change someone's role in the tenant as a whole; `none` leaves what is bound to them.
 
     Roles at an organization or a project: `penstock role bind`.
@@ -67,21 +67,21 @@ def set_role(id: str, role: Role, /, *, options: Options = UNSET) -> None:
 
 
 @app.command
-def disable(id: str, /, *, options: Options = UNSET) -> None:
+def disable(id: str, /, *, options: Changing = UNSAID) -> None:
     """Shut someone out: their sessions, tokens and keys are good no more."""
     with session.start(options) as run:
         answers.thing(options, run.client.users.disable(id))
 
 
 @app.command
-def enable(id: str, /, *, options: Options = UNSET) -> None:
+def enable(id: str, /, *, options: Changing = UNSAID) -> None:
     """Let someone who was disabled, or locked out by wrong passwords, in again."""
     with session.start(options) as run:
         answers.thing(options, run.client.users.enable(id))
 
 
 @app.command
-def reset(id: str, /, *, second_factor: bool = False, options: Options = UNSET) -> None:
+def reset(id: str, /, *, second_factor: bool = False, options: Changing = UNSAID) -> None:
     """Give someone a way back in. The address to send them is shown once, and works once.
 
     Parameters

@@ -8,10 +8,15 @@ from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
 from penstock_client.views.pages import Page
 from penstock_client.views.people import (
+    ClientScope,
     Invitation,
+    NewRealmClient,
     PersonalKey,
+    Provider,
     Realm,
+    RealmClient,
     Role,
+    Rotation,
     Scope,
     SignedIn,
     StoredKey,
@@ -62,6 +67,63 @@ class Realms:
     def resume(self, tenant: str, *, reason: str) -> Realm:
         request = requests.post("realm", "resume", tenant=tenant, reason=reason)
         return single.fetch(self.transport, request, Realm)
+
+    def rotate(self, *, tenant: str | None = None, distrust: bool = False) -> Rotation:
+        """Sign with the next key. `distrust` ends what the old one signed."""
+        request = requests.post("realm", "rotate", tenant=tenant, distrust=distrust)
+        return single.fetch(self.transport, request, Rotation)
+
+
+@dataclass(frozen=True)
+class Clients:
+    transport: Transport
+
+    def list(self) -> Page[RealmClient]:
+        return pages.collect(self.transport, requests.get("clients"), RealmClient)
+
+    def get(self, id: str) -> RealmClient:
+        return single.fetch(self.transport, requests.get("clients", id), RealmClient)
+
+    def create(
+        self,
+        name: str,
+        *,
+        redirect_uris: Sequence[str] = (),
+        grants: Sequence[str] | None = None,
+        scopes: Sequence[ClientScope] | None = None,
+        role: Role | None = None,
+        public: bool = False,
+        tenant: str | None = None,
+    ) -> NewRealmClient:
+        """The answer holds the secret; it is not shown again."""
+        request = requests.post(
+            "clients", name=name, redirect_uris=list(redirect_uris), grants=grants, scopes=scopes,
+            role=role, public=public, tenant=tenant,
+        )  # fmt: skip
+        return single.fetch(self.transport, request, NewRealmClient)
+
+    def disable(self, id: str) -> RealmClient:
+        return single.fetch(self.transport, requests.post("clients", id, "disable"), RealmClient)
+
+
+@dataclass(frozen=True)
+class Providers:
+    transport: Transport
+
+    def list(self) -> Page[Provider]:
+        return pages.collect(self.transport, requests.get("providers"), Provider)
+
+    def create(
+        self, name: str, *, issuer: str, client_id: str, client_secret: str, tenant: str | None
+    ) -> Provider:
+        request = requests.post(
+            "providers", name=name, issuer=issuer, client_id=client_id,
+            client_secret=client_secret, tenant=tenant,
+        )  # fmt: skip
+        return single.fetch(self.transport, request, Provider)
+
+    def disable(self, id: str) -> Provider:
+        return single.fetch(self.transport, requests.post("providers", id, "disable"), Provider)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from typing import Literal, TypedDict
 
 Role = Literal["admin", "member", "viewer", "finance", "none"]  # in a tenant as a whole
 Scope = Literal["read", "use", "administer"]
+ClientScope = Literal["openid", "profile", "email", "offline_access", "read", "use", "administer"]
 
 
 class User(TypedDict):
@@ -20,6 +21,42 @@ class User(TypedDict):
 class Realm(TypedDict):
     tenant: str
     suspended: bool
+
+
+class Rotation(TypedDict):
+    issuer: str
+    kid: str  # of the key that signs from now on
+
+
+class RealmClient(TypedDict):
+    """A program that may ask a realm for tokens."""
+
+    id: str
+    tenant: str
+    name: str
+    public: bool
+    redirect_uris: list[str]
+    grants: list[str]
+    scopes: list[str]
+    role: str | None
+    created_at: str
+    disabled_at: str | None
+
+
+class NewRealmClient(RealmClient):
+    secret: str | None  # shown once; a public client has none
+
+
+class Provider(TypedDict):
+    """Another issuer through which a tenant's people may sign in."""
+
+    id: str
+    tenant: str
+    name: str
+    issuer: str
+    client_id: str
+    created_at: str
+    disabled_at: str | None
 
 
 class Invitation(TypedDict):

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from penstock.central import doors, standing
 from penstock.central.access import api as key_api
-from penstock.central.access import callers, keys
+from penstock.central.access import callers, hidden, keys
 from penstock.central.access.in_force import IN_FORCE
 from penstock.central.allocations import api as allocations
 from penstock.central.audit import api as audit
@@ -61,7 +61,7 @@ from penstock.central.sweeping import Sweeper
 from penstock.central.templates import api as templates
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
-from penstock.kernel import authority, db, migrations, ops, process, sealing, web
+from penstock.kernel import authority, db, description, migrations, ops, process, sealing, web
 from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
 from penstock.kernel.edge import Doors, Edge
@@ -98,6 +98,7 @@ def create() -> FastAPI:
     )
     for router in ROUTERS:
         app.include_router(router)
+    description.complete(app)
     return app
 
 
@@ -129,7 +130,7 @@ async def serve(settings: CentralSettings) -> None:
     app = create()
     gateway = Gateway(settings.limits)
     caller = gateway.guard(partial(callers.authenticate, realms, keys.Holders(database)))
-    denials = Denials(database)
+    denials = Denials(database, existing=hidden.existing)
     web.install(
         app, database=database, authenticate=caller, denials=denials, refused=refusals.respond
     )
@@ -179,7 +180,9 @@ def front(app: ASGIApp, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
         edge,
         allow_origins=settings.cors_origins,
         allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
-        allow_headers=("Authorization", "Idempotency-Key", "Last-Event-ID", "X-Correlation-Id"),
+        allow_headers=(
+            "Authorization", "Idempotency-Key", "Last-Event-ID", "X-Correlation-Id", "X-Reason",
+        ),
         expose_headers=(
             "Idempotency-Replayed", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
             "Retry-After", "X-Correlation-Id",

@@ -17,7 +17,7 @@ from fastapi.responses import StreamingResponse
 
 from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.allocations import service as allocations
-from penstock.kernel import events
+from penstock.kernel import events, web
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Invalid, Problem
@@ -118,12 +118,12 @@ async def websocket_events(socket: WebSocket) -> None:
 async def _enter(socket: WebSocket) -> tuple[Actor, int]:
     """Who it is, and after which event they go on."""
     state = socket.app.state
-    actor: Actor = await state.authenticate(socket)
     try:
+        actor: Actor = await state.authenticate(socket)
+        socket.state.actor = actor
         await _authorize(state.database, actor, socket.query_params.get("subject"))
     except Problem as refusal:
-        path = socket.url.path
-        state.denials.note(actor, "GET", path, path, refusal, socket.state.correlation_id)
+        web.note_refusal(socket, "GET", socket.url.path, refusal)
         raise
     return actor, await _start(state.database, actor, socket.query_params.get("after"))
 

@@ -16,14 +16,17 @@ def record(
     reason: str = "",
     **detail: object,
 ) -> None:
-    """Written, and chained to the entry before it, with the transaction."""
+    """Written, and chained to the entry before it, with the transaction.
+
+    Without a reason of its own, it is the one that the request gave.
+    """
     entry = AuditEntry(
         actor=actor.name,
         action=action,
         subject=subject,
         tenant_id=tenant_id or actor.tenant_id,
         detail=detail,
-        reason=reason,
+        reason=reason or tx.reason,
         correlation_id=tx.correlation_id,
     )
     tx.outgoing.audit.append(entry)

@@ -64,6 +64,7 @@ class Tx:
     correlation_id: str
     outgoing: Outgoing = field(default_factory=Outgoing)
     clock: Callable[[], datetime] | None = None
+    reason: str = ""  # why it is done, if whoever asked for it said so
 
     async def lock(self, key: int) -> None:
         """Wait for an advisory lock, held to the end. What is done under it is done from now
@@ -116,7 +117,7 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, *, tenant: TenantId | None = None, correlation_id: str = ""
+        self, *, tenant: TenantId | None = None, correlation_id: str = "", reason: str = ""
     ) -> AsyncGenerator[Tx, None]:
         """As the app role behind the tenant's wall, or (no tenant) as the system."""
         pool = self._system if tenant is None else self._app
@@ -124,7 +125,8 @@ class Database:
             now = await connection.fetchval(
                 "SELECT now() FROM set_config('app.tenant', $1, true)", tenant or ""
             )
-            tx = Tx(connection, self.now(now), correlation_id, clock=self._clock)
+            at = self.now(now)
+            tx = Tx(connection, at, correlation_id, clock=self._clock, reason=reason)
             yield tx
             await flush(connection, tx.outgoing, tx.now)
 

@@ -48,14 +48,18 @@ class Forbidden(Problem):
 
 
 class NotFound(Problem):
-    """Also what one may not see: the answer must not tell the two apart."""
+    """Also what one may not see: the answer must not tell the two apart.
+
+    `hidden` says that it is there; only the audit log learns of it.
+    """
 
     status = 404
     code = "not_found"
     title = "Not found"
 
-    def __init__(self, noun: str, id: str) -> None:
+    def __init__(self, noun: str, id: str, *, hidden: bool = False) -> None:
         super().__init__(f"there is no {noun} {id[:64]!r}")
+        self.noun, self.id, self.hidden = noun, id[:64], hidden
 
 
 class Conflict(Problem):

@@ -1,15 +1,48 @@
 """Names that people give to things: short, plain, safe in a terminal and in a URL."""
 
+import unicodedata
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from penstock_contracts import ids
+from penstock_contracts.addresses import EMAIL, EMAIL_LENGTH_MAX
+
 TAGS_MAX: Final = 32
+TEXT_LENGTH_MAX: Final = 500
+# Control characters, and those that are not seen but change what is: direction, joining, lines.
+UNSEEN: Final = frozenset({"Cc", "Cf", "Zl", "Zp"})
+
+
+def is_clean(text: str) -> bool:
+    """Whether all of it is seen as it is, in any script."""
+    return UNSEEN.isdisjoint(map(unicodedata.category, text))
+
+
+def _clean(text: str) -> str:
+    if not is_clean(text):
+        raise ValueError("control characters and invisible ones are not text")
+    return text
+
+
+def _no_id(text: str) -> str:
+    """An id is looked for first, so that what has another's id for a name is never found."""
+    if ids.is_id(text):
+        raise ValueError("a name cannot look like an id")
+    return text
+
 
 Name = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$", max_length=63)
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$", max_length=63),
+    AfterValidator(_no_id),
 ]
-Text = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Email = Annotated[str, StringConstraints(max_length=EMAIL_LENGTH_MAX, pattern=EMAIL)]
+Text = Annotated[
+    str,
+    StringConstraints(max_length=TEXT_LENGTH_MAX, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
+    AfterValidator(_clean),
+]
 # An id or a name, where either will do.
 Reference = Annotated[
     str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z0-9._-]+$")

@@ -4,24 +4,24 @@ TxRoute opens the transaction, replays or records the answer of an idempotent PO
 and commits before the answer is sent.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
 import asyncpg
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response, WebSocket
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 
-from penstock.kernel import db, idempotency, log
+from penstock.kernel import db, idempotency, log, reasons
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
-from penstock.kernel.denials import Denials
-from penstock.kernel.errors import Invalid, Problem, Unavailable
+from penstock.kernel.denials import REFUSED, Denials
+from penstock.kernel.errors import Invalid, Problem, Unauthenticated, Unavailable
 from penstock.kernel.problems import Refused, as_problem, problem_response
 
 logger = log.get(__name__)
@@ -73,7 +73,9 @@ class TxRoute(BareRoute):
             request.state.actor = actor
             database: Database = request.app.state.database
             async with database.transaction(
-                tenant=actor.tenant_id, correlation_id=request.state.correlation_id
+                tenant=actor.tenant_id,
+                correlation_id=request.state.correlation_id,
+                reason=reasons.of(request),
             ) as tx:
                 request.state.tx = tx
                 claim = await idempotency.claim(tx, actor, request)
@@ -182,24 +184,49 @@ def install(
 
 async def _on_problem(request: Request, error: Exception) -> Response:
     problem = error if isinstance(error, Problem) else Problem(str(error))
-    actor: Actor | None = getattr(request.state, "actor", None)
-    if actor is not None:
-        denials: Denials = request.app.state.denials
-        route = getattr(request.scope.get("route"), "path", "")
-        path, correlation_id = request.url.path, request.state.correlation_id
-        denials.note(actor, request.method, route, path, problem, correlation_id)
+    route = getattr(request.scope.get("route"), "path", "")
+    note_refusal(request, request.method, route, problem)
     refused: Refused = request.app.state.refused
     return refused(request.scope, problem, request.state.correlation_id)
+
+
+def note_refusal(
+    connection: Request | WebSocket, method: str, route: str, refusal: Problem
+) -> None:
+    """For the audit log: what was denied to whom, or from where an unknown credential came."""
+    actor: Actor | None = getattr(connection.state, "actor", None)
+    denials: Denials = connection.app.state.denials
+    path, correlation_id = connection.url.path, connection.state.correlation_id
+    if actor is not None:
+        denials.note(actor, method, route, path, refusal, correlation_id)
+    elif isinstance(refusal, Unauthenticated) and connection.state.visitor.credential:
+        address: str = connection.state.visitor.address
+        denials.note_failure(
+            REFUSED, address=address, subject=address, reason=refusal.detail,
+            correlation=correlation_id, first=f"{method} {route}",
+        )  # fmt: skip
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     errors: list[dict[str, str]] = []
     if isinstance(error, RequestValidationError):
+        if unread := _unreadable(error.errors()):
+            return problem_response(unread, request)
         for item in error.errors():
             where = [str(part) for part in item["loc"] if part not in ("body", "query", "path")]
             errors.append({"field": ".".join(where)[:200] or "body", "message": str(item["msg"])})
     detail = "; ".join(f"{item['field']}: {item['message']}" for item in errors[:5])
     return problem_response(Invalid(detail or "invalid", extras={"errors": errors}), request)
+
+
+def _unreadable(found: Sequence[Any]) -> Invalid | None:
+    """Of a body that is no JSON: where it ends to be some, as far as that is known."""
+    for item in found:
+        if item["type"] == "json_invalid":
+            at = [part for part in item["loc"] if isinstance(part, int)]
+            detail = "the body cannot be read as JSON" + (f" (at byte {at[0]})" if at else "")
+            return Invalid(detail, extras={"errors": [{"field": "body", "message": detail}]})
+    return None
 
 
 async def _on_http(request: Request, error: Exception) -> Response:

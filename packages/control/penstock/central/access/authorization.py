@@ -35,10 +35,13 @@ def permits(actor: Actor, action: str, resource: Resource) -> bool:
     return IN_FORCE.policies.permit(actor, action, resource)
 
 
-def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") -> None:
+def authorize(
+    actor: Actor, action: str, resource: Resource, *, seen: str = "", asked: str = ""
+) -> None:
     """Return if permitted. What the actor may not even see does not exist for it.
 
-    `seen` is what others who see it may do, besides `noun.view`.
+    `seen` is what others who see it may do, besides `noun.view`. `asked` is the name by which
+    it was asked for: who may not see it does not learn its id.
     """
     policies = IN_FORCE.policies
     decision = policies.decide(actor, action, resource)
@@ -46,7 +49,7 @@ def authorize(actor: Actor, action: str, resource: Resource, *, seen: str = "") 
         return
     views = [f"{resource.noun}.view", *([seen] if seen else [])]
     if resource.id is not None and not any(policies.permit(actor, v, resource) for v in views):
-        raise NotFound(resource.noun, resource.id)
+        raise NotFound(resource.noun, asked or resource.id, hidden=True)
     if resource.status and policies.permit(actor, action, replace(resource, status="")):
         raise Forbidden(
             f"tenant {resource.tenant_id} is {resource.status}; {action} must wait until it is "

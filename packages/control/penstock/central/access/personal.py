@@ -59,5 +59,6 @@ async def revoke(tx: Tx, actor: Actor, id: str) -> Key:
         action = "key.revoke_self" if found.id == actor.id else "key.revoke_own"
         authorize(actor, action, about, seen="key.list")
     await store.revoke(tx, found.id)
-    audit.record(tx, actor, "key.revoke", found.id, tenant_id=found.tenant_id)
+    before = {"name": found.name, "role": found.role, "revoked_at": found.revoked_at}
+    audit.record(tx, actor, "key.revoke", found.id, tenant_id=found.tenant_id, before=before)
     return replace(found, revoked_at=found.revoked_at or tx.now)

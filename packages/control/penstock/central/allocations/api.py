@@ -12,7 +12,7 @@ from penstock.central.allocations.views import AllocationView
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.placement import replaying
 from penstock.central.placement.queue import QUEUE_FOR_S_DEFAULT, Ask, Queue
-from penstock.kernel import idempotency
+from penstock.kernel import idempotency, reasons
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.names import Reference
@@ -84,6 +84,7 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
             queue_for_s=body.queue_for_s,
             priority=body.priority,
             ends_at=body.ends_at,
+            reason=reasons.of(request),
         )
     )
     view = AllocationView.of(answer.allocation, answer.now, actor)
@@ -93,7 +94,7 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
 
 asking.add_api_route(
     "", create_allocation, methods=["POST"], status_code=201, response_model=AllocationView,
-    route_class_override=AskingRoute,
+    route_class_override=AskingRoute, openapi_extra={"x-refusals": ["402"]},
 )  # fmt: skip
 
 

@@ -51,7 +51,10 @@ async def _cancel(tx: Tx, actor: Actor, allocation: Allocation) -> Allocation:
         revision=allocation.revision + 1,
     )
     await store.desire(tx, cancelled.id, cancelled.desired, cancelled.revision)
-    audit.record(tx, actor, "allocation.cancel", cancelled.id, tenant_id=cancelled.tenant_id)
+    audit.record(
+        tx, actor, "allocation.cancel", cancelled.id, tenant_id=cancelled.tenant_id,
+        before={"desired": allocation.desired},
+    )  # fmt: skip
     events.emit(
         tx, "allocation.cancelled", cancelled.id, tenant_id=cancelled.tenant_id, by=actor.name,
         reason=cancelled.reason,

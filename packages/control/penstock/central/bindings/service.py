@@ -25,7 +25,8 @@ async def bind(
     """Give someone a role at a place. Nobody grants more than the policies let them."""
     place = await places.find(tx, actor, at)
     granted = replace(place.resource, role=role)
-    authorize(actor, "role.bind", await tenants.with_status(tx, granted))
+    asked = at.project or at.organization or ""
+    authorize(actor, "role.bind", await tenants.with_status(tx, granted), asked=asked)
     if place.level not in LEVELS[role]:
         levels = " or ".join(sorted(LEVELS[role]))
         raise Invalid(

@@ -1,5 +1,6 @@
 """Who may do what, and why. The caller owns the transaction."""
 
+import difflib
 from dataclasses import replace
 
 from penstock.central.access import authorization
@@ -22,7 +23,7 @@ async def explain(
         raise Invalid(
             f"action: there is no action {action[:64]!r}",
             code="unknown_action",
-            suggestion=f"the actions are {', '.join(sorted(authorization.ACTIONS))}",
+            suggestion=_instead(action),
         )
     authorize(asker, "access.view", Resource("access", None, asker.tenant_id))
     someone = asker if actor in (None, asker.id) else await _someone(tx, asker, str(actor))
@@ -38,6 +39,19 @@ async def explain(
         () if decision.allowed else tuple(_needed(policies, someone, action, about)),
         policies.revision,
     )
+
+
+def _instead(action: str) -> str:
+    """Those that look like it; else those of the same noun; else which nouns there are."""
+    known = sorted(authorization.ACTIONS)
+    close = difflib.get_close_matches(action, known, n=3)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    noun = action.partition(".")[0]
+    if same := [name for name in known if name.partition(".")[0] == noun]:
+        return f"those of {noun} are {', '.join(same)}"
+    nouns = sorted({name.partition(".")[0] for name in known})
+    return f"an action is a noun and a verb, such as project.view; nouns are {', '.join(nouns)}"
 
 
 async def _someone(tx: Tx, asker: Actor, id: str) -> Actor:

@@ -39,7 +39,8 @@ async def expand(tx: Tx, actor: Actor, tenant: str, more: Network) -> list[Assig
     """Give the tenant more than it has in a scope; its first VRF there comes by itself."""
     owner = await tenants.get(tx, actor, tenant)
     authorize(actor, "network.expand", tenants.resource(owner))
-    there = model.held(more.site_id, await _locked(tx, owner.id))
+    held = await _locked(tx, owner.id)
+    there = model.held(more.site_id, held)
     wanted = replace(
         more,
         vrfs=1,
@@ -50,7 +51,7 @@ async def expand(tx: Tx, actor: Actor, tenant: str, more: Network) -> list[Assig
         ipv6=there.ipv6 + more.ipv6,
     )
     _refuse_too_many(wanted)
-    return await _give(tx, actor, owner.id, wanted.site_id, model.missing(wanted, there))
+    return await _give(tx, actor, owner.id, wanted.site_id, model.missing(wanted, there), held)
 
 
 async def ensure(
@@ -62,7 +63,7 @@ async def ensure(
     given: list[Assignment] = []
     for network in wanted:
         needs = model.missing(network, model.held(network.site_id, there))
-        given += await _give(tx, actor, tenant_id, network.site_id, needs)
+        given += await _give(tx, actor, tenant_id, network.site_id, needs, there)
     return given
 
 
@@ -100,7 +101,12 @@ async def _locked(tx: Tx, tenant_id: TenantId) -> list[Assignment]:
 
 
 async def _give(
-    tx: Tx, actor: Actor, tenant_id: TenantId, site_id: SiteId | None, needs: Sequence[Need]
+    tx: Tx,
+    actor: Actor,
+    tenant_id: TenantId,
+    site_id: SiteId | None,
+    needs: Sequence[Need],
+    held: Sequence[Assignment],
 ) -> list[Assignment]:
     if not needs:
         return []
@@ -116,12 +122,17 @@ async def _give(
         for taken in available.take(need)
     ]  # fmt: skip
     await store.add(tx, given)
-    said = [f"{each.kind} {each.shown}" for each in given]
+    said = _said(given)
     audit.record(
-        tx, actor, "network.assign", tenant_id, tenant_id=tenant_id, site=site_id, given=said
-    )
+        tx, actor, "network.assign", tenant_id, tenant_id=tenant_id, site=site_id, given=said,
+        before={"has": _said([each for each in held if each.site_id == site_id])},
+    )  # fmt: skip
     events.emit(tx, "network.assigned", tenant_id, tenant_id=tenant_id, site=site_id, given=said)
     return given
+
+
+def _said(assignments: Sequence[Assignment]) -> list[str]:
+    return [f"{each.kind} {each.shown}" for each in assignments]
 
 
 def _refuse_gone(tenant: Tenant) -> None:

@@ -132,7 +132,7 @@ async def list_node_slots(id: str, actor: Caller, tx: Tx) -> Page[SlotView]:
 @router.post("/{id}/drain", status_code=200)
 async def drain_node(id: str, actor: Caller, tx: Tx, body: Drain | None = None) -> NodeView:
     """Place nothing new here. Leases that run go on."""
-    reason = body.reason if body else ""
+    reason = (body.reason if body else "") or tx.reason
     return await _view(tx, await service.drain(tx, actor, id, draining=True, reason=reason))
 
 

@@ -2,23 +2,14 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from penstock.central.networks import model as networks
 from penstock.central.networks.api import Lengths4, Lengths6
 from penstock.central.policies.api import Ceiling
 from penstock.central.quotas.form import Limits
-from penstock.kernel.names import Images, Name, Names, Reference, References, Tags
+from penstock.kernel.names import Email, Images, Name, Names, Reference, References, Tags
 from penstock.kernel.web import Body
-
-# Plain ASCII: an address that only looks like another is nobody's.
-Email = Annotated[
-    str,
-    StringConstraints(
-        max_length=254,
-        pattern=r"^[A-Za-z0-9._%+-]{1,64}@([A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z0-9-]{2,63}$",
-    ),
-]
 
 
 class Admin(Body):

@@ -8,6 +8,7 @@ from penstock.central.onboardings.file import Placement, TenantFile
 from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.central.pools import service as pools
+from penstock.central.quotas import rules
 from penstock.central.quotas import service as quotas
 from penstock.central.quotas.form import Limit, by_measure
 from penstock.central.quotas.model import Level, Measure, measure
@@ -43,6 +44,8 @@ async def check(tx: Tx, file: TenantFile) -> Intent:
     limited = _measures(file) | {(Level.TENANT, each) for each in intent.quotas or ()}
     for level, each in sorted(limited):
         await quotas.refuse_unknown(tx, level, each)
+    for part in (intent.quotas or {}, *_below_tenant(file)):
+        rules.refuse_parts(part)
     if intent.policy is not None:
         await policies.refuse_unknown_skus(tx, intent.policy.skus)
     return intent
@@ -55,6 +58,15 @@ def _measures(file: TenantFile) -> set[tuple[Level, Measure]]:
         limits.append((Level.ORGANIZATION, each.quotas))
         limits += [(Level.PROJECT, project.quotas) for project in each.projects]
     return {(level, limit.measure) for level, some in limits for limit in some or ()}
+
+
+def _below_tenant(file: TenantFile) -> list[dict[Measure, int]]:
+    some = [
+        quotas
+        for each in file.organizations
+        for quotas in (each.quotas, *(project.quotas for project in each.projects))
+    ]
+    return [by_measure(quotas) for quotas in some if quotas is not None]
 
 
 async def _policy(tx: Tx, said: Placement | None, template: Template | None) -> Policy | None:

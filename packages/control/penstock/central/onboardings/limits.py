@@ -16,13 +16,10 @@ Change = dict[str, object]  # as it is kept, to be undone
 
 
 async def lower(tx: Tx, actor: Actor, scope: Scope, wanted: Mapping[Measure, int]) -> list[Change]:
-    """Only what comes down, so that what is around may come down next."""
+    """Only what comes down or goes, so that what is around may come down next."""
     there = await _limits(tx, actor, scope)
-    return [
-        await _set(tx, actor, scope, of, most, there[of])
-        for of, most in sorted(wanted.items())
-        if of in there and most < there[of]
-    ]
+    changes = await _remove(tx, actor, scope, there, wanted)
+    return changes + await _down(tx, actor, scope, there, wanted)
 
 
 async def bring(
@@ -30,14 +27,33 @@ async def bring(
 ) -> list[Change]:
     """Exactly these limits (of one kind, or of all): others of the scope are removed."""
     there = {of: most for of, most in (await _limits(tx, actor, scope)).items() if _is(of, only)}
-    changes: list[Change] = []
-    for of in sorted(there.keys() - wanted.keys()):
-        await quotas.remove_limit(tx, actor, scope, of)
-        changes.append(_change(scope, of, there[of]))
-    for of, most in sorted(wanted.items()):
-        if _is(of, only) and there.get(of) != most:
+    wanted = {of: most for of, most in wanted.items() if _is(of, only)}
+    changes = await _remove(tx, actor, scope, there, wanted)
+    changes += await _down(tx, actor, scope, there, wanted)
+    for of, most in sorted(wanted.items()):  # the whole before its parts
+        if of not in there or most > there[of]:
             changes.append(await _set(tx, actor, scope, of, most, there.get(of)))
     return changes
+
+
+async def _remove(
+    tx: Tx, actor: Actor, scope: Scope, there: Mapping[Measure, int], wanted: Mapping[Measure, int]
+) -> list[Change]:
+    gone = sorted(there.keys() - wanted.keys())
+    for of in gone:
+        await quotas.remove_limit(tx, actor, scope, of)
+    return [_change(scope, of, there[of]) for of in gone]
+
+
+async def _down(
+    tx: Tx, actor: Actor, scope: Scope, there: Mapping[Measure, int], wanted: Mapping[Measure, int]
+) -> list[Change]:
+    """The parts before the whole."""
+    return [
+        await _set(tx, actor, scope, of, most, there[of])
+        for of, most in sorted(wanted.items(), reverse=True)
+        if of in there and most < there[of]
+    ]
 
 
 def _is(of: Measure, only: Kind | None) -> bool:

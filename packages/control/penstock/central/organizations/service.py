@@ -20,7 +20,7 @@ async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Orga
 async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
     """By id or by name."""
     found = await meant(tx, actor, reference)
-    authorize(actor, "organization.view", resource(found))
+    authorize(actor, "organization.view", resource(found), asked=reference)
     return found
 
 

@@ -40,8 +40,8 @@ def announce(tx: Tx, queued: Sequence[Allocation], known: Mapping[str, Want]) ->
         wait = allocation.wait
         audit.record(
             tx, known[allocation.id].ask.actor, "allocation.create", allocation.id,
-            tenant_id=allocation.tenant_id, sku=allocation.sku_name, gpus=allocation.gpus,
-            queued=True, priority=wait.priority,
+            reason=known[allocation.id].ask.reason, tenant_id=allocation.tenant_id,
+            sku=allocation.sku_name, gpus=allocation.gpus, queued=True, priority=wait.priority,
         )  # fmt: skip
         events.emit(
             tx, "allocation.queued", allocation.id, tenant_id=allocation.tenant_id,

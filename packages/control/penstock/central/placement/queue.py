@@ -49,6 +49,7 @@ class Ask:
     queue_for_s: int = QUEUE_FOR_S_DEFAULT
     priority: int = PRIORITY_DEFAULT
     ends_at: datetime | None = None  # planned; nothing ends it then
+    reason: str = ""  # for the audit log
     id: AllocationId = field(default_factory=AllocationId.new)
 
 

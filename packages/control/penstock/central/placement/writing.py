@@ -178,7 +178,7 @@ def _tell(tx: Tx, one: Placement, slots: Sequence[bytes]) -> None:
     action = "allocation.place" if one.want.waited else "allocation.create"
     audit.record(
         tx, one.want.ask.actor, action, made.id, tenant_id=made.tenant_id,
-        sku=made.sku_name, gpus=made.gpus, node=made.node_id,
+        reason=one.want.ask.reason, sku=made.sku_name, gpus=made.gpus, node=made.node_id,
     )  # fmt: skip
     events.emit(
         tx, "allocation.placed", made.id, tenant_id=made.tenant_id, project=made.project_id,

@@ -87,7 +87,7 @@ def resource(project: Project) -> Resource:
 def pick(found: list[Project], actor: Actor, reference: str) -> Project:
     """The one project that the actor means by an id or a name, if it may see it."""
     project = _mine(found, actor, reference)
-    authorize(actor, "project.view", resource(project))
+    authorize(actor, "project.view", resource(project), asked=reference)
     return project
 
 

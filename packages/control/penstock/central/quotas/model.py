@@ -1,6 +1,6 @@
 """A quota: how much a tenant, an organization or a project may hold, or spend in a month."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -51,6 +51,10 @@ class Measure:
         """`gpus`, `gpus:h100`, `spend:USD`: as it is kept, for `measure` to read."""
         return ":".join(filter(None, (self.kind, self.family, self.currency)))
 
+    def includes(self, other: "Measure") -> bool:
+        """Whether the other is a part of it: GPUs of a family, of those of all."""
+        return self.kind is other.kind is Kind.GPUS and not self.family and bool(other.family)
+
 
 TOTAL: Final = Measure(Kind.GPUS)  # GPUs of all families together
 NODES: Final = Measure(Kind.NODES)
@@ -80,6 +84,7 @@ class Scope:
     id: str
     tenant_id: TenantId
     organization_id: OrganizationId | None = None
+    asked: str = field(default="", compare=False)  # the name by which it was asked for
 
     def within(self, other: "Scope") -> bool:
         """Whether everything held in this scope is also held in the other, larger one."""
@@ -100,7 +105,16 @@ class Scope:
 @dataclass(frozen=True)
 class Limit:
     scope: Scope
+    measure: Measure
     most: int
+
+    def bounds(self, other: "Limit") -> bool:
+        """Whether the other can never be above this one: it is of the same further in, or of a
+        part of it here or further in."""
+        inner = other.scope.within(self.scope)
+        if self.measure == other.measure:
+            return inner
+        return (inner or other.scope == self.scope) and self.measure.includes(other.measure)
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ async def find(
         raise Invalid("name one of tenant, organization and project, not several")
     if project is not None:
         found = await projects.meant(tx, actor, project)
-        return Scope(Level.PROJECT, found.id, found.tenant_id, found.organization_id)
+        return Scope(Level.PROJECT, found.id, found.tenant_id, found.organization_id, project)
     if organization is not None:
         part = await organizations.meant(tx, actor, organization)
-        return Scope(Level.ORGANIZATION, part.id, part.tenant_id, part.id)
+        return Scope(Level.ORGANIZATION, part.id, part.tenant_id, part.id, organization)
     whole = tenant or actor.tenant_id
     if whole is None:
         raise Invalid("name a tenant, an organization or a project; you belong to no tenant")

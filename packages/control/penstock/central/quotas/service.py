@@ -35,7 +35,7 @@ def resource(scope: Scope) -> Resource:
 
 
 async def lines(tx: Tx, actor: Actor, scope: Scope) -> list[Line]:
-    authorize(actor, "quota.view", resource(scope))
+    authorize(actor, "quota.view", resource(scope), asked=scope.asked)
     return await store.lines(tx, scope)
 
 
@@ -44,8 +44,8 @@ async def set_limit(tx: Tx, actor: Actor, scope: Scope, measure: Measure, most: 
     await refuse_unknown(tx, scope.level, measure)
     await _lock(tx, scope, measure)
     before = await store.line(tx, scope, measure)
-    others = await store.limits(tx, scope.tenant_id, measure)
-    refused = rules.refusal(Limit(scope, most), measure, before.used, others)
+    others = await store.limits(tx, scope.tenant_id, measure.kind)
+    refused = rules.refusal(Limit(scope, measure, most), before.used, others)
     if refused is not None:
         raise refused
     if before.limit != most:
@@ -81,7 +81,7 @@ async def _authorize_change(tx: Tx, actor: Actor, scope: Scope) -> None:
     """A tenant divides among its parts what the platform granted it, and they do the same."""
     about = await tenants.with_status(tx, resource(scope))
     seen = "tenant.view" if scope.level is Level.TENANT else "quota.view"
-    authorize(actor, CHANGES[scope.level], about, seen=seen)
+    authorize(actor, CHANGES[scope.level], about, seen=seen, asked=scope.asked)
 
 
 async def held(tx: Tx, tenants: Iterable[TenantId]) -> dict[str, int]:

@@ -11,9 +11,12 @@ from penstock_contracts.ids import OrganizationId, TenantId
 
 
 def _line(row: asyncpg.Record) -> Line:
-    measure = Measure(Kind(row["kind"]), row["family"], row["currency"])
     level = Level(row["scope"])
-    return Line(level, row["scope_id"], measure, row["most"], row["used"], row["due"])
+    return Line(level, row["scope_id"], _measure(row), row["most"], row["used"], row["due"])
+
+
+def _measure(row: asyncpg.Record) -> Measure:
+    return Measure(Kind(row["kind"]), row["family"], row["currency"])
 
 
 async def lines(tx: Tx, scope: Scope) -> list[Line]:
@@ -79,21 +82,19 @@ def limited(tx: Tx, scope_ids: Sequence[str], kinds: Sequence[Kind]) -> Question
     )
 
 
-async def limits(tx: Tx, tenant_id: TenantId, measure: Measure) -> list[Limit]:
-    """All of a tenant's limits on this, at every level."""
+async def limits(tx: Tx, tenant_id: TenantId, kind: Kind) -> list[Limit]:
+    """All of a tenant's limits of this kind, at every level."""
     rows = await tx.fetch(
         """
-        SELECT q.scope, q.scope_id, q.tenant_id, q.most,
+        SELECT q.scope, q.scope_id, q.tenant_id, q.kind, q.family, q.currency, q.most,
             coalesce(q.organization_id, p.organization_id) AS organization_id
         FROM quotas q LEFT JOIN projects p ON p.id = q.project_id
-        WHERE q.tenant_id = $1 AND q.kind = $2 AND q.family = $3 AND q.currency = $4
+        WHERE q.tenant_id = $1 AND q.kind = $2
         """,
         tenant_id,
-        measure.kind,
-        measure.family,
-        measure.currency,
+        kind,
     )
-    return [Limit(_scope(row), row["most"]) for row in rows]
+    return [Limit(_scope(row), _measure(row), row["most"]) for row in rows]
 
 
 def _scope(row: asyncpg.Record) -> Scope:

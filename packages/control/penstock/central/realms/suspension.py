@@ -24,7 +24,10 @@ async def _turn(tx: Tx, actor: Actor, tenant: str | None, verb: str, reason: str
     suspended = verb == "suspend"
     if await store.suspend(tx, owner, suspended=suspended):
         await hosting.want(tx, owner, State.SUSPENDED if suspended else State.OPEN)
-        audit.record(tx, actor, f"realm.{verb}", owner, tenant_id=owner, reason=reason)
+        audit.record(
+            tx, actor, f"realm.{verb}", owner, tenant_id=owner, reason=reason,
+            suspended=suspended, before={"suspended": not suspended},
+        )  # fmt: skip
         event = "realm.suspended" if suspended else "realm.resumed"
         events.emit(tx, event, owner, tenant_id=owner, reason=reason)
     return owner

@@ -1,7 +1,7 @@
 """What may be done to service accounts. The caller owns the transaction."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from penstock.central.access import keys
 from penstock.central.access.authorization import Resource, authorize
@@ -53,7 +53,7 @@ async def disable(tx: Tx, actor: Actor, id: str) -> ServiceAccount:
     account = await _permitted(tx, actor, id, "service_account.disable")
     if account.disabled_at is not None:
         return account
-    return await _set(tx, actor, replace(account, disabled_at=tx.now), "disable")
+    return await _set(tx, actor, account, tx.now, "disable")
 
 
 async def enable(tx: Tx, actor: Actor, id: str) -> ServiceAccount:
@@ -61,14 +61,19 @@ async def enable(tx: Tx, actor: Actor, id: str) -> ServiceAccount:
     account = await _permitted(tx, actor, id, "service_account.enable")
     if account.disabled_at is None:
         return account
-    return await _set(tx, actor, replace(account, disabled_at=None), "enable")
+    return await _set(tx, actor, account, None, "enable")
 
 
-async def _set(tx: Tx, actor: Actor, account: ServiceAccount, verb: str) -> ServiceAccount:
-    await store.set_disabled(tx, account.id, account.disabled_at)
-    audit.record(tx, actor, f"service_account.{verb}", account.id, tenant_id=account.tenant_id)
+async def _set(
+    tx: Tx, actor: Actor, account: ServiceAccount, disabled_at: datetime | None, verb: str
+) -> ServiceAccount:
+    await store.set_disabled(tx, account.id, disabled_at)
+    audit.record(
+        tx, actor, f"service_account.{verb}", account.id, tenant_id=account.tenant_id,
+        disabled_at=disabled_at, before={"disabled_at": account.disabled_at},
+    )  # fmt: skip
     events.emit(tx, f"service_account.{verb}d", account.id, tenant_id=account.tenant_id)
-    return account
+    return replace(account, disabled_at=disabled_at)
 
 
 async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> ServiceAccount:

@@ -103,7 +103,7 @@ async def approve_node(
     await fleet.changed(tx, node_id)
     for slot in wanted:
         audit.record(
-            tx, actor, "slot.approve", slot.id, node=node_id, reason=evidence,
+            tx, actor, "slot.approve", slot.id, node=node_id, reason=tx.reason or evidence,
             state=SlotState.APPROVED, before={"state": slot.state},
         )  # fmt: skip
         events.emit(tx, "slot.approved", slot.id, node=node_id, kind=slot.kind, index=slot.index)

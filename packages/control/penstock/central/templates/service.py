@@ -9,6 +9,7 @@ from dataclasses import replace
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.policies import service as policies
 from penstock.central.pools import service as pools
+from penstock.central.quotas import rules
 from penstock.central.quotas import service as quotas
 from penstock.central.quotas.model import Level, measure
 from penstock.central.templates import store
@@ -51,6 +52,7 @@ async def put(
 
 async def check(tx: Tx, wanted: Template) -> None:
     await policies.refuse_unknown_skus(tx, wanted.skus)
+    rules.refuse_parts({measure(of): most for of, most in wanted.quotas.items()})
     for of in wanted.quotas:
         await quotas.refuse_unknown(tx, Level.TENANT, measure(of))
 

@@ -48,7 +48,7 @@ async def forget(tx: Tx, actor: Actor, id: TenantId, reason: str) -> None:
 async def get(tx: Tx, actor: Actor, reference: str) -> Tenant:
     """By id or by name."""
     tenant = await store.get(tx, reference)
-    authorize(actor, "tenant.view", Resource("tenant", tenant.id, tenant.id))
+    authorize(actor, "tenant.view", Resource("tenant", tenant.id, tenant.id), asked=reference)
     return tenant
 
 
@@ -105,7 +105,7 @@ async def timeline(tx: Tx, actor: Actor, reference: str) -> list[Event]:
 
 async def create_key(tx: Tx, actor: Actor, id: str, *, name: str, role: str) -> NewKey:
     tenant = await store.get(tx, id)
-    authorize(actor, "key.create", resource(tenant))
+    authorize(actor, "key.create", resource(tenant), asked=id)
     return await keys.create(tx, actor, tenant_id=tenant.id, name=name, role=role)
 
 

@@ -95,6 +95,12 @@ async def create_client(body: NewClient, actor: Caller, tx: Tx) -> NewClientView
     return NewClientView(**ClientView.of(made.client).model_dump(), secret=made.secret)
 
 
+@router.get("/{id}")
+async def get_client(id: str, actor: Caller, tx: Tx) -> ClientView:
+    """One client. Its secret is not among it."""
+    return ClientView.of(await service.get(tx, actor, id))
+
+
 @router.post("/{id}/disable")
 async def disable_client(id: str, actor: Caller, tx: Tx) -> ClientView:
     """Disable a client: it gets no more tokens, and those that it has are good no more."""

@@ -76,6 +76,14 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Client]:
     return await store.page(tx, after, limit)
 
 
+async def get(tx: Tx, actor: Actor, id: str) -> Client:
+    client = await store.find(tx, None, id)
+    if client is None:
+        raise NotFound("client", id)
+    authorize(actor, "client.view", Resource("client", client.id, client.tenant_id))
+    return client
+
+
 async def disable(tx: Tx, actor: Actor, id: str) -> Client:
     """It gets no more tokens, and those that it has are good no more."""
     client = await store.find(tx, None, id)
@@ -86,7 +94,10 @@ async def disable(tx: Tx, actor: Actor, id: str) -> Client:
         raise Conflict("the command line is every realm's client; it cannot be disabled")
     await store.disable(tx, client)
     await sessions.end_of_client(tx, client.tenant_id, client.id, "its client was disabled")
-    audit.record(tx, actor, "client.disable", client.id, tenant_id=client.tenant_id)
+    audit.record(
+        tx, actor, "client.disable", client.id, tenant_id=client.tenant_id,
+        before={"name": client.name, "disabled_at": client.disabled_at},
+    )  # fmt: skip
     events.emit(tx, "client.disabled", client.id, tenant_id=client.tenant_id)
     return replace(client, disabled_at=client.disabled_at or tx.now)
 

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from penstock.central.realms import bearer, web
+from penstock.central.realms import attempts, bearer, web
 from penstock.central.realms.bearer import Bearer
 from penstock.central.realms.grants import service
 from penstock.central.realms.grants.id_tokens import user_info
@@ -25,7 +25,7 @@ async def token(request: Request, realm: Here, realms: All) -> Response:
         async with web.transaction(request) as tx:
             if await realms.keyring.holds(tx, realm.tenant_id, signer):
                 reply = await service.exchange(tx, realm, realms.public_url, signer, asked)
-    return web.respond(reply)
+    return web.respond(attempts.note_refused(request, reply))
 
 
 @router.post("/device_authorization")
@@ -33,7 +33,7 @@ async def device_authorization(request: Request, realm: Here) -> Response:
     asked = await web.asked(request, "device_authorization")
     async with web.transaction(request) as tx:
         reply = await service.authorize_device(tx, realm, asked)
-    return web.respond(reply)
+    return web.respond(attempts.note_refused(request, reply))
 
 
 @router.post("/revoke")
@@ -42,7 +42,7 @@ async def revoke(request: Request, realm: Here, realms: All) -> Response:
     holder = await _holder(realms, asked.get("token"))
     async with web.transaction(request) as tx:
         reply = await service.revoke(tx, realm, asked, holder)
-    return web.respond(reply)
+    return web.respond(attempts.note_refused(request, reply))
 
 
 @router.post("/introspect")
@@ -51,7 +51,7 @@ async def introspect(request: Request, realm: Here, realms: All) -> Response:
     holder = await _holder(realms, asked.get("token"))
     async with web.transaction(request) as tx:
         reply = await service.introspect(tx, realm, asked, holder)
-    return web.respond(reply)
+    return web.respond(attempts.note_refused(request, reply))
 
 
 @router.api_route("/userinfo", methods=["GET", "POST"])

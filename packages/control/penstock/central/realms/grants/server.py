@@ -32,6 +32,7 @@ class Reply:
     status: int
     body: Mapping[str, object] = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
+    client: str | None = None  # that is meant, if the realm has it
 
     @property
     def location(self) -> str | None:
@@ -118,7 +119,8 @@ class Server(AuthorizationServer):
             # RFC 9207: so that a client with several issuers knows which one answered.
             issuer = [("iss", self.evidence.realm.issuer)]
             named["Location"] = add_params_to_uri(named["Location"], issuer)
-        return Reply(status, given, named)
+        client = self.evidence.client
+        return Reply(status, given, named, client.id if client is not None else None)
 
 
 def _reply(given: object) -> Reply:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from penstock.central.realms import web
+from penstock.central.realms import attempts, web
 from penstock.central.realms.model import Realm
 from penstock.central.realms.pages import browsers, layout, tickets
 from penstock.central.realms.pages.browsers import Browser
@@ -58,6 +58,9 @@ async def log_in(request: Request, realms: All) -> Response:
             offered = await providers.offered(tx, browser.realm.tenant_id)
         fits = await place.verify(user.password if user else None, password)
     if user is None or not fits:
+        async with web.transaction(request) as tx:
+            tried = await proofs.meant(tx, browser.realm.tenant_id, email)
+        attempts.login_failed(request, tried, _why(user, tried))
         return _login_page(browser, onward, offered, email=email, trouble=WRONG)
     async with web.transaction(request) as tx:
         if user.totp is not None:
@@ -79,8 +82,16 @@ async def give_code(request: Request, realms: All) -> Response:
         if user is None or not await proofs.spend_code(
             tx, realms.seal, user, fields.get("code", "")
         ):
+            attempts.login_failed(request, taken["user"], "the code was wrong, or used before")
             return _code_page(browser, ticket, taken["next"], trouble=WRONG_CODE)
         return await enter(tx, request, browser, user, ("pwd", "otp", "mfa"), taken["next"])
+
+
+def _why(compared: User | None, tried: str | None) -> str:
+    """For the audit log alone; the page says the same whatever was wrong."""
+    if tried is None:
+        return "nobody here has that address"
+    return "the account is locked or disabled" if compared is None else "the password was wrong"
 
 
 async def enter(

@@ -57,7 +57,10 @@ async def disable(tx: Tx, actor: Actor, id: str) -> Provider:
         raise NotFound("provider", id)
     authorize(actor, "provider.disable", Resource("provider", provider.id, provider.tenant_id))
     await store.disable(tx, provider.id)
-    audit.record(tx, actor, "provider.disable", provider.id, tenant_id=provider.tenant_id)
+    audit.record(
+        tx, actor, "provider.disable", provider.id, tenant_id=provider.tenant_id,
+        before={"name": provider.name, "disabled_at": provider.disabled_at},
+    )  # fmt: skip
     events.emit(tx, "provider.disabled", provider.id, tenant_id=provider.tenant_id)
     return replace(provider, disabled_at=provider.disabled_at or tx.now)
 

@@ -72,7 +72,7 @@ async def revoke(tx: Tx, actor: Actor, id: str) -> Session:
         _authorize_own(actor, session)
     else:
         authorize(actor, "session.revoke", Resource("session", session.id, session.tenant_id))
-    await end(tx, actor, session, "revoked")
+    await end(tx, actor, session, tx.reason or "revoked")
     return session
 
 

@@ -1,10 +1,9 @@
 """Users over HTTP."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import Field
 
 from penstock.central.access.roles import TenantRole
 from penstock.central.realms.hosts import service as hosting
@@ -12,7 +11,7 @@ from penstock.central.realms.service import Realms
 from penstock.central.realms.users import invitations, service
 from penstock.central.realms.users.invitations import NewInvitation
 from penstock.central.realms.users.model import User
-from penstock.kernel.names import Reference
+from penstock.kernel.names import Email, Reference
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
@@ -20,7 +19,7 @@ router = APIRouter(prefix="/v1/users", tags=["users"], route_class=TxRoute)
 
 
 class NewUser(Body):
-    email: Annotated[str, Field(min_length=3, max_length=254)]
+    email: Email
     role: TenantRole = "member"
     tenant: Reference | None = None
 

@@ -72,8 +72,9 @@ async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInv
         tx, user.tenant_id, user.email, user.role, clears_second_factor=second_factor
     )
     audit.record(
-        tx, actor, "user.reset", user.id, tenant_id=user.tenant_id, second_factor=second_factor
-    )
+        tx, actor, "user.reset", user.id, tenant_id=user.tenant_id, second_factor=second_factor,
+        before={"second_factor": user.totp is not None},
+    )  # fmt: skip
     events.emit(tx, "user.reset", user.id, tenant_id=user.tenant_id, second_factor=second_factor)
     return made
 

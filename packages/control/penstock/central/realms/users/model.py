@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from penstock_contracts.addresses import EMAIL, EMAIL_LENGTH_MAX
 from penstock_contracts.ids import TenantId, UserId
 
-# Deliberately simple: whoever can read mail there has an address.
-EMAIL: Final = re.compile(r"[^\s@\x00-\x1f\x7f\"<>\\]{1,64}@[a-z0-9.-]{1,180}\.[a-z0-9-]{2,63}")
+ADDRESS: Final = re.compile(EMAIL)
 PASSWORD_LENGTH_MIN: Final = 12
 PASSWORD_LENGTH_MAX: Final = 200
 INVITATION_LIFE: Final = timedelta(days=7)
@@ -48,7 +48,8 @@ def lock_until(failures: int, now: datetime) -> datetime | None:
 def normal(email: str) -> str | None:
     """The address as it is stored and compared; None if it is none."""
     lowered = email.strip().lower()
-    return lowered if len(lowered) <= 254 and EMAIL.fullmatch(lowered) else None
+    fits = len(lowered) <= EMAIL_LENGTH_MAX and ADDRESS.fullmatch(lowered)
+    return lowered if fits else None
 
 
 def password_fault(password: str, email: str) -> str | None:

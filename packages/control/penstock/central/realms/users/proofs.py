@@ -21,6 +21,12 @@ async def count_attempt(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
     return None if user is None else await _counted(tx, user)
 
 
+async def meant(tx: Tx, tenant_id: TenantId, email: str) -> str | None:
+    """Whose account somebody tried, for the audit log."""
+    user = await store.by_email(tx, tenant_id, model.normal(email) or "")
+    return None if user is None else user.id
+
+
 async def count_code(tx: Tx, user_id: str) -> User | None:
     user = await store.lock(tx, user_id)
     return None if user is None else await _counted(tx, user)

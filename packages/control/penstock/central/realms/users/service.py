@@ -75,7 +75,9 @@ async def disable(tx: Tx, actor: Actor, id: str) -> User:
         raise Conflict("you cannot disable yourself; ask another admin")
     await store.save(tx, replace(user, disabled_at=user.disabled_at or tx.now))
     await sessions.end_of_user(tx, user.id, "the user was disabled")
-    audit.record(tx, actor, "user.disable", user.id, tenant_id=user.tenant_id)
+    audit.record(
+        tx, actor, "user.disable", user.id, tenant_id=user.tenant_id, before=_standing(user)
+    )
     events.emit(tx, "user.disabled", user.id, tenant_id=user.tenant_id)
     return replace(user, disabled_at=user.disabled_at or tx.now)
 
@@ -85,7 +87,9 @@ async def enable(tx: Tx, actor: Actor, id: str) -> User:
     user = await locked(tx, actor, id, "user.enable")
     enabled = replace(user, disabled_at=None, failures=0, locked_until=None)
     await store.save(tx, enabled)
-    audit.record(tx, actor, "user.enable", user.id, tenant_id=user.tenant_id)
+    audit.record(
+        tx, actor, "user.enable", user.id, tenant_id=user.tenant_id, before=_standing(user)
+    )
     events.emit(tx, "user.enabled", user.id, tenant_id=user.tenant_id)
     return enabled
 
@@ -104,6 +108,15 @@ async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     about = Resource("user", user.id, user.tenant_id)
     authorize(actor, action, await tenants.with_status(tx, about))
     return user
+
+
+def _standing(user: User) -> dict[str, object]:
+    """What lets them in or keeps them out, for the audit log."""
+    return {
+        "disabled_at": user.disabled_at,
+        "failures": user.failures,
+        "locked_until": user.locked_until,
+    }
 
 
 def actor_of(user: User) -> Actor:

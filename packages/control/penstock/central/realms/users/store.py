@@ -62,6 +62,13 @@ async def lock(tx: Tx, id: str) -> User | None:
     return None if row is None else _user(row)
 
 
+async def by_email(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
+    row = await tx.fetchrow(
+        f"SELECT {COLUMNS} FROM users WHERE tenant_id = $1 AND email = $2", tenant_id, email
+    )
+    return None if row is None else _user(row)
+
+
 async def lock_by_email(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
     row = await tx.fetchrow(
         f"SELECT {COLUMNS} FROM users WHERE tenant_id = $1 AND email = $2 FOR UPDATE",

@@ -1,0 +1,7 @@
+"""Email addresses, in the one form that is taken everywhere."""
+
+from typing import Final
+
+# Plain ASCII: an address that only looks like another is nobody's.
+EMAIL: Final = r"^[A-Za-z0-9._%+-]{1,64}@([A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z0-9-]{2,63}$"
+EMAIL_LENGTH_MAX: Final = 254
