@@ -14,8 +14,6 @@ from penstock.placement.fleet import Fleet
 from penstock.placement.requests import Request, Shape
 from penstock.placement.states import State
 
-# Rules that say what a request may use, whoever holds it or whatever is wrong with it now.
-_REACH: Final = tuple(rule for rule in cohorts.RULES if rule is not cohorts.schedulable)
 _UNRESERVED: Final = tuple(rule for rule in cohorts.RULES if rule is not cohorts.open_to_tenant)
 
 
@@ -45,12 +43,13 @@ def count_all(request: Request, fleet: Fleet) -> dict[str, int]:
         for traits, cohort in family.cohorts.items()
         if all(rule(request, traits) for rule in _UNRESERVED)
     ]
-    return {**reach, **_count(request, family, every, frozenset())}
+    avoided = screens.apart(request, family, frozenset(every))
+    return {**reach, **_count(request, family, every, avoided)}
 
 
 def _sites(request: Request, family: Family) -> set[str]:
     def reached(traits: Traits) -> bool:
-        return all(rule(request, traits) for rule in _REACH)
+        return all(rule(request, traits) for rule in screens.REACH)
 
     return {traits.site_id for traits in family.cohorts if reached(traits)}
 

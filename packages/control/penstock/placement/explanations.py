@@ -116,7 +116,7 @@ def _fullest(request: Request, family: Family) -> list[NearMiss]:
         for cohort, group in groups.items()
         if cohorts.failed(request, cohort.traits) is None
         and 0 < state.free < request.gpus
-        and (id := group.first(request.apart_from)) is not None
+        and (id := group.first(request.closed)) is not None
     ]
     return [_lacking(request, id, state) for _, id, state in sorted(seen)[:1]]
 

@@ -36,6 +36,11 @@ class Gate:
     async def load(cls, tx: Tx, tenants: Collection[TenantId]) -> "Gate":
         return cls(await store.find(tx, sorted(tenants)) if tenants else [])
 
+    def never(self, rate: Rate) -> bool:
+        """Whether no money would help: the balance is in another currency."""
+        balance = self._balances.get(rate.tenant_id)
+        return balance is not None and balance.currency != rate.currency
+
     def refuse(self, rate: Rate) -> Problem | None:
         balance = self._balances.get(rate.tenant_id)
         if balance is None:

@@ -131,7 +131,7 @@ def unavailable(one: Unplaced, fleet: Fleet, leases: Sequence[Lease]) -> Problem
         detail = f"this can never be placed as the fleet is: {refusal.why}"
     elif one.kept:
         detail = f"what has room for {request.gpus} {request.family} is kept for those who wait"
-        suggestion = "ask with `queue: true` to wait as well"
+        suggestion = suggestion or "ask with `queue: true` to wait as well"
     elif not suggestion:
         own = [lease.id for lease in ends if lease.tenant == want.project.tenant_id]
         which = f"{own[0]} to end" if own else "a lease to end"

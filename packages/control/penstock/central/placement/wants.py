@@ -1,9 +1,10 @@
 """From what was asked (names) to what is wanted (a SKU, a project, a solver's request)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from penstock.central.access.authorization import authorize
+from penstock.central.allocations import partings
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
@@ -64,6 +65,7 @@ class Known:
     policies: dict[TenantId, Policy]
     statuses: dict[TenantId, Status]
     leases: dict[str, Allocation]
+    named_by: Mapping[AllocationId, Sequence[str]]  # where those are who stay apart from it
 
 
 class Judge:
@@ -101,7 +103,8 @@ async def judge_of(tx: Tx, asks: Sequence[Ask]) -> Judge:
     return Judge(tx, await _look_up(tx, asks))
 
 
-async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
+async def _look_up(tx: Tx, asks: Sequence[Ask], *, waited: bool = False) -> Known:
+    """Nobody but who waits can have been named by another."""
     found = await projects.find(
         tx, list({ask.project for ask in asks}), {ask.actor.tenant_id for ask in asks}
     )
@@ -115,6 +118,9 @@ async def _look_up(tx: Tx, asks: Sequence[Ask]) -> Known:
         policies=await policies.find(tx, owners),
         statuses=await tenants.statuses(tx, owners),
         leases={lease.id: lease for lease in leases},
+        named_by=(
+            await partings.nodes_of_those_who_named(tx, [ask.id for ask in asks]) if waited else {}
+        ),
     )
 
 
@@ -180,8 +186,9 @@ def _laid_over(
 
 
 def _nodes_apart(ask: Ask, project: Project, known: Known) -> tuple[str, ...]:
-    """The nodes of the leases to stay apart from. One that has ended keeps nobody away."""
-    nodes: list[str] = []
+    """Where those are now that it must stay apart from, whoever asked for that. One that has
+    ended keeps nobody away; of one that waits the round knows when it is placed."""
+    nodes = [*known.named_by.get(ask.id, ())]
     for id in ask.terms.apart_from:
         lease = known.leases.get(id)
         if lease is None or lease.tenant_id != project.tenant_id:
@@ -209,7 +216,7 @@ async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
     if not waiting:
         return []
     asks = [_asked(allocation) for allocation in waiting]
-    known = await _look_up(tx, asks)
+    known = await _look_up(tx, asks, waited=True)
     owners = {project.id: project for project in known.projects}
     skus = {sku.id: sku for sku in known.skus}
     return [
