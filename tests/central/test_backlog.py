@@ -2,8 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -12,11 +12,11 @@ from penstock.central.allocations.model import Allocation, Status
 from penstock.central.nodes import service as nodes
 from penstock.central.placement import backlog, nudges
 from penstock.central.placement.commit import Committer
-from penstock.central.placement.queue import Ask, Outcome, Placed, Queue, Queued
+from penstock.central.placement.queue import Placed, Queue, Queued
 from penstock.central.quotas import service as quotas
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
-from penstock.kernel import db, invariants
+from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Problem
@@ -25,20 +25,9 @@ from penstock.placement.model import Shape, WaitsFor
 from penstock_contracts.ids import AllocationId, SkuId
 
 from . import fleet_stage
-from .fleet_stage import Stage
+from .line_stage import Clock, Line, violations
 
 pytestmark = pytest.mark.anyio
-
-
-@dataclass
-class Clock:
-    now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def __call__(self) -> datetime:
-        return self.now
-
-    def pass_by(self, **time: float) -> None:
-        self.now += timedelta(**time)
 
 
 @pytest.fixture
@@ -53,56 +42,12 @@ async def database(central_url: str, clock: Clock) -> AsyncGenerator[Database, N
     await opened.close()
 
 
-class Line:
-    """A full fleet, one replica, and what tests ask of them."""
-
-    def __init__(self, stage: Stage, committer: Committer) -> None:
-        self.stage = stage
-        self.committer = committer
-
-    async def ask(self, *asks: Ask) -> list[Outcome]:
-        return await self.committer.commit(asks)
-
-    async def queue(self, gpus: int = 1, sku: str = "slice", **changes: object) -> Allocation:
-        (outcome,) = await self.ask(self.stage.ask(gpus, sku, queue=True, **changes))
-        assert isinstance(outcome, Queued), outcome
-        return outcome.allocation
-
-    async def hold(self, gpus: int, sku: str = "slice", **changes: object) -> Allocation:
-        (outcome,) = await self.ask(self.stage.ask(gpus, sku, **changes))
-        assert isinstance(outcome, Placed), outcome
-        return outcome.allocation
-
-    async def round(self) -> None:
-        await self.committer.commit([])
-
-    async def get(self, id: str) -> Allocation:
-        async with self.stage.database.transaction() as tx:
-            return await store.get(tx, id)
-
-    async def statuses(self, *leases: Allocation) -> list[str]:
-        return [(await self.get(lease.id)).status for lease in leases]
-
-    async def facts(self, id: str) -> list[str]:
-        async with self.stage.database.transaction() as tx:
-            return [event.type for event in await service.timeline(tx, SYSTEM, id)]
-
-    async def cancel(self, id: str) -> Allocation:
-        async with self.stage.database.transaction() as tx:
-            return await release.release(tx, SYSTEM, id)
-
-
 @pytest.fixture
 async def line(database: Database) -> AsyncGenerator[Line, None]:
     """One node of 8 GPUs. Whatever a test did, the invariants hold after it."""
     stage = await fleet_stage.build(database, nodes=1)
     yield Line(stage, Committer(database))
     assert await violations(database) == {}
-
-
-async def violations(database: Database) -> dict[str, int]:
-    async with database.transaction() as tx:
-        return {i.name: i.violations for i in await invariants.check(tx) if i.violations}
 
 
 async def test_what_does_not_fit_waits_and_holds_nothing(line: Line) -> None:

@@ -165,13 +165,13 @@ async def test_a_tenant_reads_its_policy_and_sees_each_change(fleet: Fleet) -> N
     free: Json = {
         "tenant": fleet.tenant.id, "revision": 0, "sites": None, "families": None,
         "skus": None, "images": None, "residency": [], "strategy": "pack",
-        "price_micros_max": None,
+        "price_micros_max": None, "weight": 1,
     }  # fmt: skip
     assert (await fleet.tenant.viewer.get(path)).json == free
     wanted = {
         "sites": sorted([fleet.eu.id, fleet.us.id]), "families": ["h100"], "residency": ["eu"],
         "strategy": "spread", "price_micros_max": 7, "skus": ["h100.slice"],
-        "images": ["ubuntu:24.04"],
+        "images": ["ubuntu:24.04"], "weight": 3,
     }  # fmt: skip
     made = await fleet.policy(**{**wanted, "sites": ["us", fleet.eu.id]})
     assert made == {**wanted, "tenant": fleet.tenant.id, "revision": 1}

@@ -98,7 +98,12 @@ CHANGES: dict[tuple[str, ...], tuple[str, str, dict[str, object]]] = {
     ("tenant", "placement", "set", "t", "--sites", "a", "b", "--price-max", "1"): (
         "PUT", "/v1/tenants/t/placement",
         {"sites": ["a", "b"], "families": None, "skus": None, "images": None, "residency": [],
-         "strategy": "pack", "price_micros_max": 1_000_000},
+         "strategy": "pack", "price_micros_max": 1_000_000, "weight": 1},
+    ),
+    ("tenant", "placement", "set", "t", "--weight", "3"): (
+        "PUT", "/v1/tenants/t/placement",
+        {"sites": None, "families": None, "skus": None, "images": None, "residency": [],
+         "strategy": "pack", "price_micros_max": None, "weight": 3},
     ),
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from penstock.placement import backlog, solver
 from penstock.placement.model import Fleet, Node, Part, Plan, Request, Shape, Slot
-from penstock.placement.waiting import Holdings, Lease, Limits, Round, Unlimited, Waiting
+from penstock.placement.waiting import Holdings, Lease, Limits, Round, Unlimited, Waiting, Why
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -15,9 +15,11 @@ def minutes(count: float) -> timedelta:
     return timedelta(minutes=count)
 
 
-def node(id: str, gpus: int = 4, *, family: str = "h100", blocked: str = "") -> Node:
+def node(
+    id: str, gpus: int = 4, *, family: str = "h100", blocked: str = "", site: str = "site"
+) -> Node:
     slots = tuple(Slot(f"{id}.{n}", n, n % 2, 0, True, True) for n in range(gpus))
-    return Node(id, "site", family, blocked, Slot(f"{id}.c", 0, 0, 0, True, True), slots)
+    return Node(id, site, family, blocked, Slot(f"{id}.c", 0, 0, 0, True, True), slots)
 
 
 def slice_of(gpus: int, family: str = "h100", **overlay: object) -> Request:
@@ -25,8 +27,10 @@ def slice_of(gpus: int, family: str = "h100", **overlay: object) -> Request:
     return replace(asked, **overlay)  # pyright: ignore[reportArgumentType] # tests name any field
 
 
-def metal(gpus: int = 4, family: str = "h100", nodes: int = 1) -> Request:
-    return Request(family, Shape.BAREMETAL, gpus, nodes=nodes)
+def metal(
+    gpus: int = 4, family: str = "h100", nodes: int = 1, site_id: str | None = None
+) -> Request:
+    return Request(family, Shape.BAREMETAL, gpus, site_id, nodes)
 
 
 def waits(
@@ -38,9 +42,11 @@ def waits(
     at: float = 0,
     ends_by: float | None = None,
     stays: bool = True,
+    apart: tuple[str, ...] = (),
 ) -> Waiting:
     by = None if ends_by is None else START + minutes(ends_by)
-    return Waiting(id, tenant, priority, START + minutes(at), request, stays, ends_by=by)
+    queued_at = START + minutes(at)
+    return Waiting(id, tenant, priority, queued_at, request, stays, ends_by=by, apart=apart)
 
 
 class Noting:
@@ -50,9 +56,9 @@ class Noting:
         self.limits = limits
         self.turns: list[str] = []
 
-    def permit(self, waiting: Waiting) -> bool:
+    def lacks(self, waiting: Waiting) -> Why | None:
         self.turns.append(waiting.id)
-        return self.limits.permit(waiting)
+        return self.limits.lacks(waiting)
 
     def take(self, waiting: Waiting) -> None:
         self.limits.take(waiting)
@@ -128,6 +134,9 @@ class World:
             else:
                 del self.waiting[stays.waiting.id]
         return decided
+
+    def at(self, site: str) -> list[Node]:
+        return [node for node in self.nodes if node.site_id == site]
 
     def placed(self) -> list[str]:
         return [each.waiting.id for each in self.round().placed]

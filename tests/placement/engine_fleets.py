@@ -65,6 +65,7 @@ def overlays(draw: st.DrawFn) -> Overlay:
         residency=draw(_rarely((), ("eu",), TAGS)),
         price_micros_max=draw(_rarely(None, 0, 5)),
         apart_from=draw(_rarely((), ("node_0",), ("node_0", "node_1", "nowhere"))),
+        kept=draw(_rarely((), ("node_1", "node_2"))),
         strategy=draw(st.sampled_from(Strategy)),
     )
 

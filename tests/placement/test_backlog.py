@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.placement import turns
+from penstock.placement import estimates, heads, turns
 from penstock.placement.requests import Request
 from penstock.placement.waiting import Holdings, Waiting, Why
 
@@ -144,6 +144,87 @@ def test_each_family_has_a_head_of_its_own() -> None:
     assert [bool(stays.kept) for stays in decided.staying] == [True, True, False]
 
 
+def two_sites() -> World:
+    """At each site a node of which three GPUs are free."""
+    world = World([node("a1", site="a"), node("b1", site="b")])
+    for id in ("a1", "b1"):
+        world.hold(f"l.{id}", ONE, on=id)
+    return world
+
+
+def test_heads_that_could_use_no_common_site_each_have_a_node_kept() -> None:
+    world = two_sites()
+    world.add(waits("at.a", metal(site_id="a")), waits("at.b", metal(site_id="b"), at=1))
+    world.add(waits("new", slice_of(1, site_id="b"), "c", at=2, stays=False))
+    decided = world.round()
+    assert ids(decided) == ([], ["at.a", "at.b", "new"])
+    assert (world.waiting["at.a"].kept, world.waiting["at.b"].kept) == (("a1",), ("b1",))
+    world.end("l.b1")
+    assert world.placed() == ["at.b"], "it waited for nobody but the lease that stood there"
+
+
+def test_who_could_use_a_site_for_which_no_head_speaks_has_nodes_kept_there() -> None:
+    world = two_sites()
+    world.add(waits("at.b", metal(site_id="b")), waits("any", metal(), at=1))
+    world.round()
+    assert (world.waiting["at.b"].kept, world.waiting["any"].kept) == (("b1",), ("a1",))
+    world.add(waits("at.a", metal(site_id="a"), at=2))
+    world.round()
+    assert not world.waiting["at.a"].kept, "two heads speak for its site already"
+
+
+def test_a_head_takes_nothing_that_is_kept_for_another_of_its_priority() -> None:
+    """The younger one was a head first: the older one leaves its node to it."""
+    world = two_sites()
+    world.hold("rest", slice_of(3), on="a1")
+    world.add(waits("at.b", metal(site_id="b"), at=1))
+    world.round()
+    world.add(waits("any", slice_of(4)))
+    assert world.placed() == []
+    assert (world.waiting["at.b"].kept, world.waiting["any"].kept) == (("b1",), ("a1",))
+    world.end("l.b1")
+    assert world.placed() == ["at.b"]
+
+
+def test_a_family_has_no_more_heads_than_a_round_can_mind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heads, "HEADS_MAX", 1)
+    world = two_sites()
+    world.add(waits("at.a", metal(site_id="a")), waits("at.b", metal(site_id="b"), at=1))
+    world.round()
+    assert not world.waiting["at.b"].kept
+
+
+def test_what_is_kept_is_a_rule_of_its_own() -> None:
+    world = two_sites()
+    world.add(waits("head", metal(site_id="a")), waits("two", slice_of(2), at=1))
+    (placed,) = world.round().placed
+    assert (placed.request.kept, placed.request.apart_from) == (("a1",), ())
+    assert placed.plan.rejections["kept"] == 1
+    assert placed.plan.rejections["apart"] == 0
+
+
+@pytest.mark.parametrize("named", ["first", "second"])
+def test_who_must_stay_apart_does_whichever_is_placed_first(named: str) -> None:
+    other = {"first": "second", "second": "first"}[named]
+    world = World([node("n1"), node("n2", blocked="draining")])
+    world.add(waits(other, ONE), waits(named, ONE, at=1, apart=(other,)))
+    decided = world.round()
+    assert ids(decided) == ([other], [named])
+    assert decided.staying[0].refusal is not None
+    assert decided.staying[0].refusal.rejections["apart"] == 1
+
+
+def test_who_must_stay_apart_is_told_a_time_at_which_they_are_apart() -> None:
+    world = World([node("n1", 1), node("n2", 2)])
+    world.hold("l1", ONE, on="n1", ends=10)
+    world.hold("l2", slice_of(2), on="n2", ends=5)
+    world.add(waits("b", ONE), waits("a", ONE, at=1, apart=("b",)))
+    decided = world.round()
+    leases = list(world.leases.values())
+    told = estimates.estimate(decided.staying, world.fleet, world.holdings(), leases, world.now)
+    assert [each.at for each in told] == [START + minutes(5), START + minutes(10)]
+
+
 @pytest.mark.parametrize(
     "never", [slice_of(9), metal(5), slice_of(1, "b200"), slice_of(1, sites=())]
 )
@@ -159,8 +240,8 @@ def test_one_that_can_never_fit_blocks_no_one(never: Request) -> None:
 
 
 class NothingForA:
-    def permit(self, waiting: Waiting) -> bool:
-        return waiting.tenant != "a"
+    def lacks(self, waiting: Waiting) -> Why | None:
+        return Why.QUOTA if waiting.tenant == "a" else None
 
     def take(self, waiting: Waiting) -> None:
         assert waiting.tenant != "a"

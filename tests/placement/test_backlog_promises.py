@@ -135,6 +135,96 @@ def _without_those_behind(world: World, head: Waiting, nodes: list[Node]) -> Wor
     return alone
 
 
+SITES = ("a", "b", "c")
+ANYWHERE = st.sampled_from((None, None, *SITES))
+
+
+@st.composite
+def wide_worlds(draw: st.DrawFn) -> World:
+    """Several sites, each mostly full."""
+    world = World([node(f"{site}{n}", site=site) for site in SITES for n in range(2)])
+    for number in range(draw(st.integers(4, 16))):
+        request = draw(st.sampled_from((slice_of(1), slice_of(2), metal())))
+        request = replace(request, site_id=draw(ANYWHERE))
+        if isinstance(solver.solve(request, world.fleet), Plan):
+            world.hold(f"l{number}", request, draw(st.sampled_from("abcx")))
+    return world
+
+
+@st.composite
+def spread_out(draw: st.DrawFn, waiting: st.SearchStrategy[list[Waiting]]) -> list[Waiting]:
+    """Each at a site of its own choice."""
+    drawn = draw(waiting)
+    return [replace(w, request=replace(w.request, site_id=draw(ANYWHERE))) for w in drawn]
+
+
+@MANY
+@given(wide_worlds(), st.data())
+def test_every_head_of_the_highest_priority_is_placed_as_soon_as_its_nodes_have_room(
+    world: World, data: st.DataObject
+) -> None:
+    """As the first head is; only one of higher priority may come before any of them."""
+    nodes = list(world.nodes)
+    world.add(*data.draw(spread_out(waitings(top=1))))
+    line = _in_line(world.round())
+    most = max((stays.waiting.priority for stays in line), default=0)
+    heads = [s for s in line if s.kept and s.waiting.priority == most]
+    if not heads:
+        return
+    kept = {stays.waiting.id: world.waiting[stays.waiting.id].kept for stays in heads}
+    every = [node for nodes in kept.values() for node in nodes]
+    assert len(set(every)) == len(every), "no node is kept for two"
+    head = data.draw(st.sampled_from(heads)).waiting
+    alone = _without_those_behind(world, head, nodes)
+    for step, id in enumerate(data.draw(st.permutations(sorted(alone.leases)))):
+        world.end(id)
+        alone.end(id)
+        arriving = data.draw(spread_out(waitings(f"s{step}.", most=3, top=most)))
+        world.add(*(replace(each, queued_at=START) for each in arriving))
+        world.round()
+        room = isinstance(solver.solve(only(head.request, nodes, kept[head.id]), alone.fleet), Plan)
+        if room:
+            assert head.id in world.started, f"{kept[head.id]} have room for it"
+        if head.id in world.started:
+            return
+        assert world.waiting[head.id].kept == kept[head.id]
+
+
+@MANY
+@given(wide_worlds(), spread_out(waitings(most=12)))
+def test_whoever_stays_could_use_only_sites_for_which_a_head_speaks(
+    world: World, waiting: list[Waiting]
+) -> None:
+    world.add(*waiting)
+    line = _in_line(world.round())
+    spoken: set[str] = set()
+    for stays in line:
+        sites = {stays.waiting.request.site_id} if stays.waiting.request.site_id else set(SITES)
+        if stays.waiting.gpus > 4:
+            sites &= {site for site in SITES if len(world.at(site)) >= stays.waiting.request.nodes}
+        if stays.kept:
+            spoken |= sites
+        assert sites <= spoken
+
+
+@MANY
+@given(wide_worlds(), spread_out(waitings(most=6)), st.data())
+def test_who_must_stay_apart_shares_no_node(
+    world: World, waiting: list[Waiting], data: st.DataObject
+) -> None:
+    waiting = [w for w in waiting if w.request.nodes == 1]
+    names = [w.id for w in waiting]
+    pairs = {
+        w.id: tuple(set(data.draw(st.lists(st.sampled_from(names), max_size=2))) - {w.id})
+        for w in waiting
+    }
+    world.add(*(replace(w, apart=pairs[w.id]) for w in waiting))
+    where = {p.waiting.id: set(p.plan.node_ids) for p in world.round().placed}
+    for id, others in pairs.items():
+        for other in others:
+            assert not where.get(id, set()) & where.get(other, set())
+
+
 @MANY
 @given(worlds(lambda end: float(end)), waitings(most=6), st.data())
 def test_if_all_ends_are_certain_a_head_starts_no_later_than_without_backfill(
@@ -174,11 +264,11 @@ class NothingFor:
     def __init__(self, tenant: str) -> None:
         self.tenant = tenant
 
-    def permit(self, waiting: Waiting) -> bool:
-        return waiting.tenant != self.tenant
+    def lacks(self, waiting: Waiting) -> Why | None:
+        return Why.QUOTA if waiting.tenant == self.tenant else None
 
     def take(self, waiting: Waiting) -> None:
-        assert self.permit(waiting)
+        assert waiting.tenant != self.tenant
 
 
 @MANY

@@ -32,6 +32,7 @@ def refused_by(asked: Asked, node: Node) -> str | None:
         "schedulable": not node.blocked,
         "divided_as_asked": node.divisible == isinstance(asked, Share),
         "apart": node.id not in asked.apart_from,
+        "kept": node.id not in asked.kept,
         "large_enough": large(asked, node),
         "free_enough": free(asked, node),
     }

@@ -84,6 +84,7 @@ WAITS: Final = {
     "leases": "leases to end",
     "turn": "its turn",
     "quota": "quota",
+    "balance": "money",
     "capacity": "more capacity",
 }
 ADVICE: Final = {

@@ -110,6 +110,7 @@ def set_placement(
     residency: Several = (),
     strategy: Strategy = "pack",
     price_max: str | None = None,
+    weight: int = 1,
     options: Changing = UNSAID,
 ) -> None:
     """Replace a tenant's placement policy. What is left out is not restricted.
@@ -130,6 +131,8 @@ def set_placement(
         Fill nodes that are in use already, or take the emptiest, unless a request says.
     price_max
         Only on nodes whose source asks no more per GPU and hour: 2.49.
+    weight
+        Its share of what those who wait are given, beside other tenants: 1 to 1000.
     """
     ceiling = None if price_max is None else amounts.micros_of(price_max, "--price-max")
     with session.start(options) as run:
@@ -142,6 +145,7 @@ def set_placement(
             residency=residency,
             strategy=strategy,
             price_micros_max=ceiling,
+            weight=weight,
         )
     answers.thing(options, made)
 

@@ -42,8 +42,10 @@ class Tenants:
         residency: Sequence[str] = (),
         strategy: Strategy = "pack",
         price_micros_max: int | None = None,
+        weight: int = 1,
     ) -> Placement:
-        """Replace the policy: what is left out is not restricted."""
+        """Replace the policy: what is left out is not restricted. Of what those who wait are
+        given, a tenant of twice the `weight` gets twice as much."""
         body: Body = {
             "sites": None if sites is None else list(sites),
             "families": None if families is None else list(families),
@@ -52,6 +54,7 @@ class Tenants:
             "residency": list(residency),
             "strategy": strategy,
             "price_micros_max": price_micros_max,
+            "weight": weight,
         }
         request = requests.put(body, "tenants", id, "placement")
         return single.fetch(self.transport, request, Placement)

@@ -30,7 +30,7 @@ class Estimate(TypedDict):
 
     position: int
     at: str | None
-    waiting_for: Literal["leases", "turn", "quota", "capacity"]
+    waiting_for: Literal["leases", "turn", "quota", "balance", "capacity"]
     leases: list[str]
     leases_of_others: int
 

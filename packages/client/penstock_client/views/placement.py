@@ -17,3 +17,4 @@ class Placement(TypedDict):
     residency: list[str]
     strategy: Strategy
     price_micros_max: int | None
+    weight: int

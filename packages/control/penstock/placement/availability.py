@@ -43,7 +43,8 @@ def count_all(request: Request, fleet: Fleet) -> dict[str, int]:
         for traits, cohort in family.cohorts.items()
         if all(rule(request, traits) for rule in _UNRESERVED)
     ]
-    return {**reach, **_count(request, family, every, frozenset())}
+    avoided = screens.apart(request, family, frozenset(every))
+    return {**reach, **_count(request, family, every, avoided)}
 
 
 def _sites(request: Request, family: Family) -> set[str]:

@@ -1,8 +1,8 @@
 """The backlog's policy: who of those that wait is placed now, and what is kept for whom.
 
-Requests have their turn in order (`turns.order`). One that fits is placed. The first of each
-family that does not fit is that family's head: the nodes where it will fit soonest are kept for
-it (`reservations.reserve`), and whoever has a turn after it is placed outside of them, which is
+Requests have their turn in order (`turns.order`). One that fits is placed. One that does not may
+become a head (`heads`): the nodes where it will fit soonest are kept for it
+(`reservations.reserve`), and whoever has a turn after it is placed outside of them, which is
 backfill.
 
 How backfill never delays a head, although leases have no end in general: a kept node is closed
@@ -13,16 +13,17 @@ placed, there or wherever it fits sooner. So it waits at most for the leases tha
 nodes when they were chosen, whatever is placed behind it. Only one of higher priority goes before
 it; and if a kept node is drained or lost, others are kept instead.
 
-One whose tenant has no quota left, or that can never fit, is nobody's head and blocks no one.
+One whose tenant may not hold or cannot pay for more, or that can never fit, is nobody's head and
+blocks no one. Leases that must stay apart do, whichever of them is placed first.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
-from penstock.placement import reservations, solver, turns
+from penstock.placement import solver, turns
 from penstock.placement.fleet import Fleet
+from penstock.placement.heads import Heads, outside
+from penstock.placement.partings import Partings
 from penstock.placement.plans import Plan, Refusal
 from penstock.placement.requests import Request
 from penstock.placement.waiting import (
@@ -30,15 +31,12 @@ from penstock.placement.waiting import (
     Lease,
     Limits,
     Placement,
-    Reservation,
     Round,
     Staying,
     Unlimited,
     Waiting,
     Why,
 )
-
-HEADS_MAX: Final = 1  # of a family
 
 
 def decide(
@@ -54,7 +52,7 @@ def decide(
 
     `leases` are those whose end is known; the others need not be given.
     """
-    deciding = _Deciding(fleet, holdings, limits or Unlimited(), leases, now)
+    deciding = _Deciding(waiting, fleet, holdings, limits or Unlimited(), leases, now)
     for each in turns.order(waiting, holdings):
         deciding.consider(each)
     return Round(tuple(deciding.placed), tuple(deciding.staying))
@@ -63,6 +61,7 @@ def decide(
 class _Deciding:
     def __init__(
         self,
+        waiting: Sequence[Waiting],
         fleet: Fleet,
         holdings: Holdings,
         limits: Limits,
@@ -76,45 +75,50 @@ class _Deciding:
         self._limits = limits
         self._leases = leases
         self._now = now
-        self._kept: dict[str, list[Reservation]] = {}  # by family
+        self._heads = Heads(fleet, waiting)
+        self._partings = Partings(waiting)
         self._fitting: dict[Request, bool] = {}  # until something is taken
-        self._outsides: dict[Request, Request] = {}  # until more is kept
-        # Within a round room only shrinks: what was refused once stays refused.
+        # Within a round room only shrinks, and more is kept: what was refused once stays refused.
         self._refused: dict[Request, Refusal] = {}
+        self._refused_outside: dict[Request, Refusal] = {}
 
     def consider(self, waiting: Waiting) -> None:
-        if not self._limits.permit(waiting):
-            self.staying.append(Staying(waiting, Why.QUOTA))
+        closed = self._heads.turn(waiting)
+        lacks = self._limits.lacks(waiting)
+        if lacks is not None:
+            self.staying.append(Staying(waiting, lacks))
             return
-        request = self._outside(waiting.request)
-        answer = self._solve(request)
-        if isinstance(answer, Refusal) and self._ends_before(waiting):
-            request = waiting.request
-            answer = self._solve(request)
-        if isinstance(answer, Plan):
-            self._place(Placement(waiting, request, answer))
+        waiting = self._partings.now(waiting)
+        decided = self._outside(waiting, closed)
+        if isinstance(decided, Refusal) and self._ends_before(waiting):
+            answer = self._solve(waiting.request)
+            if isinstance(answer, Plan):
+                decided = Placement(waiting, waiting.request, answer)
+        if isinstance(decided, Placement):
+            self._place(decided)
         else:
-            self.staying.append(self._stay(waiting, answer))
+            self.staying.append(self._stay(waiting, closed, decided))
 
-    def _outside(self, request: Request) -> Request:
-        """The same, but apart from what is kept for those before it."""
-        kept = self._kept.get(request.family)
-        if not kept:
-            return request
-        outside = self._outsides.get(request)
-        if outside is None:
-            nodes = (node for each in kept for node in each.nodes)
-            outside = replace(request, apart_from=(*request.apart_from, *nodes))
-            self._outsides[request] = outside
-        return outside
+    def _outside(self, waiting: Waiting, closed: tuple[str, ...]) -> Placement | Refusal:
+        """Outside of what is kept for others. What that is differs only from head to head."""
+        known = None if waiting.kept else self._refused_outside.get(waiting.request)
+        if known is not None:
+            return known
+        request = outside(waiting.request, closed)
+        answer = solver.solve(request, self._fleet)
+        if isinstance(answer, Plan):
+            return Placement(waiting, request, answer)
+        if not waiting.kept:
+            self._refused_outside[waiting.request] = answer
+        return answer
 
     def _ends_before(self, waiting: Waiting) -> bool:
         """Whether it will be gone before any head could want what is kept for it."""
-        kept = self._kept.get(waiting.request.family)
         by = waiting.ends_by
-        if not kept or by is None:
+        if by is None:
             return False
-        return all(each.at is not None and by <= each.at for each in kept)
+        kept = self._heads.met(waiting.request)
+        return bool(kept) and all(each.at is not None and by <= each.at for each in kept)
 
     def _solve(self, request: Request) -> Plan | Refusal:
         known = self._refused.get(request)
@@ -128,6 +132,7 @@ class _Deciding:
     def _place(self, placement: Placement) -> None:
         self._fleet.take(placement.plan)
         self._fitting.clear()
+        self._partings.placed(placement)
         self._holdings.add(placement.waiting.tenant, placement.waiting.gpus)
         self._limits.take(placement.waiting)
         lease = placement.waiting.lease(placement.plan)
@@ -135,10 +140,12 @@ class _Deciding:
             self._leases = (*self._leases, lease)
         self.placed.append(placement)
 
-    def _stay(self, waiting: Waiting, refusal: Refusal) -> Staying:
+    def _stay(self, waiting: Waiting, closed: tuple[str, ...], refusal: Refusal) -> Staying:
         if refusal.never:
             return Staying(waiting, Why.NEVER, refusal)
-        kept = self._keep(waiting) if waiting.stays else None
+        kept = None
+        if waiting.stays:
+            kept = self._heads.keep(waiting, closed, self._leases, self._now)
         why = Why.TURN if self._fits(waiting.request) else Why.ROOM
         return Staying(waiting, why, refusal, kept)
 
@@ -147,14 +154,3 @@ class _Deciding:
         if request not in self._fitting:
             self._fitting[request] = isinstance(self._solve(request), Plan)
         return self._fitting[request]
-
-    def _keep(self, waiting: Waiting) -> Reservation | None:
-        family = self._kept.setdefault(waiting.request.family, [])
-        if len(family) >= HEADS_MAX:
-            return None
-        request = self._outside(waiting.request)
-        kept = reservations.reserve(request, self._fleet, self._leases, self._now, waiting.kept)
-        if kept is not None:
-            family.append(kept)
-            self._outsides.clear()
-        return kept

@@ -9,6 +9,7 @@ from typing import Final
 
 from penstock.placement import backlog, reservations, solver
 from penstock.placement.fleet import Fleet
+from penstock.placement.partings import Partings
 from penstock.placement.plans import Plan
 from penstock.placement.requests import Request
 from penstock.placement.suppositions import suppose
@@ -25,7 +26,14 @@ class WaitsFor(StrEnum):
     LEASES = "leases"  # the end of the leases that are named
     TURN = "turn"  # those before it
     QUOTA = "quota"  # its tenant holds as much as it may
+    BALANCE = "balance"  # its tenant has not the money for it
     CAPACITY = "capacity"  # a node to be approved, undrained or connected: no end is enough
+
+
+_WHAT: Final = {
+    Why.TURN: WaitsFor.TURN, Why.QUOTA: WaitsFor.QUOTA, Why.BALANCE: WaitsFor.BALANCE,
+    Why.NEVER: WaitsFor.CAPACITY,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -74,27 +82,30 @@ def estimate(
     leases: Sequence[Lease],
     now: datetime,
 ) -> list[Estimate]:
-    """Of those that stay after a round, in its order."""
+    """Of those that stay after a round, in its order. Whoever is far back waits for its turn."""
     times = _forecast(staying, fleet, holdings.copy(), tuple(leases), now)
-    waited: dict[Request, tuple[Lease, ...]] = {}
+    waited = {each: waiting_for(each, fleet, leases) for each in foremost(staying)}
     positions: dict[str, int] = {}
     found: list[Estimate] = []
     for each in staying:
         id, request = each.waiting.id, each.waiting.request
         position = positions[request.family] = positions.get(request.family, 0) + 1
-        if each.why is Why.ROOM and request not in waited:
-            waited[request] = waiting_for(request, fleet, leases)
-        named = waited.get(request, ()) if each.why is Why.ROOM else ()
-        found.append(Estimate(id, position, times.get(id), _what(each.why, named), named))
+        why = each.why if request in waited or each.why is not Why.ROOM else Why.TURN
+        named = waited[request] if why is Why.ROOM else ()
+        found.append(Estimate(id, position, times.get(id), _what(why, named), named))
     return found
+
+
+def foremost(staying: Sequence[Staying]) -> list[Request]:
+    """What the first in line want for whom there is no room: each once, no more than matter."""
+    wanted = dict.fromkeys(each.waiting.request for each in staying if each.why is Why.ROOM)
+    return list(islice(wanted, FORESEEN_MAX))
 
 
 def _what(why: Why, named: tuple[Lease, ...]) -> WaitsFor:
     if why is Why.ROOM:
         return WaitsFor.LEASES if named else WaitsFor.CAPACITY
-    return {
-        Why.TURN: WaitsFor.TURN, Why.QUOTA: WaitsFor.QUOTA, Why.NEVER: WaitsFor.CAPACITY
-    }[why]  # fmt: skip
+    return _WHAT[why]
 
 
 def _forecast(
@@ -117,10 +128,12 @@ def _forecast(
                 supposed.end(lease)
                 holdings.add(lease.tenant, -lease.gpus)
             placed = backlog.decide(rest, fleet, holdings, now=at).placed
+            apart = Partings(rest)
             for each in placed:
                 supposed.took(each.plan)
+                apart.placed(each)
                 times[each.waiting.id] = at
-            rest = [each for each in rest if each.id not in times]
+            rest = [apart.now(each) for each in rest if each.id not in times]
     return times
 
 
@@ -129,6 +142,7 @@ def _as_it_will_wait(staying: Staying) -> Waiting:
     return Waiting(
         waiting.id, waiting.tenant, waiting.priority, waiting.queued_at, waiting.request,
         kept=staying.kept.nodes if staying.kept else (), ends_at=waiting.ends_at,
+        apart=waiting.apart,
     )  # fmt: skip
 
 

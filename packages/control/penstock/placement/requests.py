@@ -26,7 +26,13 @@ class Overlay:
     residency: tuple[str, ...] = ()  # tags that a node must have, all of them
     price_micros_max: int | None = None  # per GPU and hour
     apart_from: tuple[str, ...] = ()  # nodes that hold what this must not sit beside
+    kept: tuple[str, ...] = ()  # nodes kept for those who wait before it
     strategy: Strategy = Strategy.PACK
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """The nodes that it may not use, whatever is free there."""
+        return (*self.apart_from, *self.kept)
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,9 @@ def _free_at(
     now: datetime,
 ) -> datetime | None:
     """When nothing is missing any more on the kept nodes, if that is known."""
+    there = tuple(lease for lease in leases if any(p.node_id in kept for p in lease.parts))
     with suppose(fleet) as supposed:
-        for at, ending in ends(leases, now, INSTANTS_MAX):
+        for at, ending in ends(there, now, INSTANTS_MAX):
             for lease in ending:
                 supposed.end(lease)
             if not any(_missing_on(request, fleet, id) for id in kept):
@@ -100,7 +101,7 @@ def _at(request: Request, fleet: Fleet, wanted: str) -> Iterator[Near]:
 
 
 def _least(request: Request, group: Group, count: int) -> list[str]:
-    return nsmallest(count, (id for id in group if id not in request.apart_from))
+    return nsmallest(count, (id for id in group if id not in request.closed))
 
 
 def _candidates(request: Request, fleet: Fleet) -> Iterator[tuple[int, str, Group]]:
@@ -119,7 +120,7 @@ def _missing_on(request: Request, fleet: Fleet, id: str) -> int | None:
     """How many GPUs the node lacks; None if it cannot take the request whatever ends there."""
     family = fleet.asked(request).get(request.family)
     row = family.rows.get(id) if family else None
-    if row is None or id in request.apart_from or isinstance(row.state, Divided):
+    if row is None or id in request.closed or isinstance(row.state, Divided):
         return None
     kind = Kind(request.shape, request.gpus, request.strategy)
     if cohorts.failed(request, row.cohort.traits) or not states.large_enough(kind, row.state):

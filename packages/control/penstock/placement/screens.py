@@ -42,12 +42,27 @@ def _screen(asked: Request | Share, family: Family) -> Screen:
     return Screen(frozenset(own), frozenset(rest), frozenset(own | rest), rejections)
 
 
+def sites(request: Request, family: Family) -> frozenset[str]:
+    """The sites with a node that could take the request some day."""
+    return frozenset(
+        traits.site_id
+        for traits, cohort in family.cohorts.items()
+        if all(rule(request, traits) for rule in REACH) and _large(request, cohort)
+    )
+
+
 def apart(asked: Request | Share, family: Family, allowed: frozenset[Cohort]) -> frozenset[str]:
-    """The nodes to stay apart from that the request would otherwise see."""
-    if not asked.apart_from:
+    """The nodes that the request would see, and must stay apart from or leave to others."""
+    if not asked.apart_from and not asked.kept:
         return frozenset()
-    rows = ((id, family.rows.get(id)) for id in asked.apart_from)
+    rows = ((id, family.rows.get(id)) for id in asked.closed)
     return frozenset(id for id, row in rows if row is not None and row.cohort in allowed)
+
+
+def closed(asked: Request | Share, avoided: frozenset[str]) -> dict[str, int]:
+    """How many of these nodes each of the two rules removed."""
+    apart = len(avoided.intersection(asked.apart_from)) if avoided else 0
+    return {"apart": apart, "kept": len(avoided) - apart}
 
 
 def tally(
@@ -66,7 +81,7 @@ def tally(
         if isinstance(state, State):
             large -= states.large_enough(kind, state)
             fitting -= states.fits(kind, state)
-    counts = {**seen.rejections, "apart": len(avoided)}
+    counts = {**seen.rejections, **closed(request, avoided)}
     counts["large_enough"] = total - large
     counts["free_enough"] = large - fitting
     return counts, fitting

@@ -69,7 +69,7 @@ def _look(share: Share, family: Family, scarcity: float) -> Found:
             large += int(here[family.board.gpus >= share.gpus].sum())
             fitting += int(here[rows].sum())
             fits += search.best()
-    counts = {**seen.rejections, "apart": len(avoided)}
+    counts = {**seen.rejections, **screens.closed(share, avoided)}
     counts |= {"large_enough": total - large, "free_enough": large - fitting}
     return Found(fits, counts)
 

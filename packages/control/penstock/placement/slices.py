@@ -64,7 +64,7 @@ def _fits(
     fits: list[Fit] = []
     for cohort, group in groups.items():
         if cohort in allowed and (id := group.first(avoided)) is not None:
-            alike = len(group) - len(avoided.intersection(group) if avoided else ())
+            alike = len(group) - sum(each in group for each in avoided)
             fits.append(Fit(score, cohort.traits.price_micros_per_gpu_hour, id, alike))
     return sorted(fits)
 

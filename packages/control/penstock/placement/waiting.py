@@ -17,7 +17,9 @@ class Waiting:
 
     `stays`: it waits if it cannot be placed now; else it is refused. `kept`: the nodes kept for
     it in an earlier round; it is a head, and keeps its turn. `ends_at`: when its tenant plans to
-    end its lease. `ends_by`: when it will be ended, if that is certain; a plan is not.
+    end its lease. `ends_by`: when it will be ended, if that is certain; a plan is not. `apart`:
+    leases with which it may share no node, and they not with it; the nodes of those that are
+    placed are in its request.
     """
 
     id: str
@@ -29,6 +31,7 @@ class Waiting:
     kept: tuple[str, ...] = ()
     ends_at: datetime | None = None
     ends_by: datetime | None = None
+    apart: tuple[str, ...] = ()
 
     @property
     def gpus(self) -> int:
@@ -67,28 +70,29 @@ class Holdings:
         return Holdings(dict(self.gpus), self.weights)
 
 
-class Limits(Protocol):
-    """What else a tenant needs before it may hold more."""
-
-    def permit(self, waiting: Waiting) -> bool: ...
-    def take(self, waiting: Waiting) -> None: ...
-
-
-class Unlimited:
-    def permit(self, waiting: Waiting) -> bool:
-        return True
-
-    def take(self, waiting: Waiting) -> None:
-        pass
-
-
 class Why(StrEnum):
     """Why a request was not placed."""
 
     ROOM = "room"  # nothing fits it now
     TURN = "turn"  # what would fit is kept for one before it
     QUOTA = "quota"  # its tenant may not hold so much
+    BALANCE = "balance"  # its tenant cannot pay for it
     NEVER = "never"  # the fleet as it is can never take it
+
+
+class Limits(Protocol):
+    """What else a tenant needs before it may hold more."""
+
+    def lacks(self, waiting: Waiting) -> Why | None: ...
+    def take(self, waiting: Waiting) -> None: ...
+
+
+class Unlimited:
+    def lacks(self, waiting: Waiting) -> Why | None:
+        return None
+
+    def take(self, waiting: Waiting) -> None:
+        pass
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Reservation:
 
 @dataclass(frozen=True)
 class Placement:
-    """`request` is what was solved: it stays apart from what is kept for others."""
+    """`request` is what was solved: it leaves to others what is kept for them."""
 
     waiting: Waiting
     request: Request
@@ -113,7 +117,7 @@ class Staying:
     waiting: Waiting
     why: Why
     refusal: Refusal | None = None
-    kept: Reservation | None = None  # for it: it is the head of its family
+    kept: Reservation | None = None  # for it: it is a head
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ class States(View):
 class EstimateView(View):
     """When a lease that waits may be placed. `at` is null if nobody knows.
 
-    `waiting_for`: `leases` to end, its `turn`, its tenant's `quota`, or `capacity`. Of the leases
-    whose end would make room, those of other tenants are only counted.
+    `waiting_for`: `leases` to end, its `turn`, its tenant's `quota` or `balance`, or
+    `capacity`. Of the leases whose end would make room, those of other tenants are only counted.
     """
 
     position: int

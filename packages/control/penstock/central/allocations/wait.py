@@ -33,6 +33,7 @@ REASONS: Final = {
     WaitsFor.LEASES: "waits for leases to end",
     WaitsFor.TURN: "waits for its turn",
     WaitsFor.QUOTA: "waits for quota: its tenant holds as much as it may",
+    WaitsFor.BALANCE: "waits for money: its tenant's balance does not cover it",
     WaitsFor.CAPACITY: "waits for capacity: no lease's end alone would make room",
 }
 

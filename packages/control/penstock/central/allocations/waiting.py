@@ -87,6 +87,24 @@ async def tell(tx: Tx, told: Mapping[AllocationId, tuple[Estimate, tuple[str, ..
     )
 
 
+async def keep_nothing(tx: Tx, ids: Sequence[AllocationId]) -> None:
+    """No nodes are kept for these any more."""
+    if ids:
+        await tx.execute("UPDATE allocations SET kept_nodes = '{}' WHERE id = ANY($1)", list(ids))
+
+
+async def kept_nodes(tx: Tx, priority: int) -> tuple[str, ...]:
+    """The nodes that are kept for those who wait with this priority or a higher one."""
+    rows = await tx.fetch(
+        f"""
+        SELECT DISTINCT unnest(kept_nodes) AS node FROM allocations
+        WHERE {QUEUED} AND priority >= $1 ORDER BY node
+        """,  # noqa: S608 # a constant of this file
+        priority,
+    )
+    return tuple(row["node"] for row in rows)
+
+
 async def ending(tx: Tx) -> list[Lease]:
     """Leases whose end is planned and has not passed: the soonest, no more than can matter."""
     return await _leases(

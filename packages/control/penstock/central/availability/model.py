@@ -30,10 +30,13 @@ class Viewer:
     """Who looks: a tenant under its policy, or (no overlay) the platform, which sees all."""
 
     overlay: Overlay | None
+    kept: tuple[str, ...] = ()  # nodes kept for those who wait: nobody who asks now gets them
 
     def request(self, sku: Sku, gpus: int) -> Request:
         asked = Request(sku.family, sku.shape, gpus)
-        return replace(asked, **vars(self.overlay)) if self.overlay else asked
+        if self.overlay is not None:
+            asked = replace(asked, **vars(self.overlay))
+        return replace(asked, kept=self.kept)
 
     def count(self, sku: Sku, gpus: int, fleet: Fleet) -> dict[str, int]:
         """By site: how many of this size fit now."""

@@ -38,6 +38,11 @@ class Gate:
         """What it is made of."""
         return store.balances(tx, sorted(tenants))
 
+    def never(self, rate: Rate) -> bool:
+        """Whether no money would help: the balance is in another currency."""
+        balance = self._balances.get(rate.tenant_id)
+        return balance is not None and balance.currency != rate.currency
+
     def refuse(self, rate: Rate) -> Problem | None:
         balance = self._balances.get(rate.tenant_id)
         if balance is None:

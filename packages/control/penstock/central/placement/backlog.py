@@ -19,7 +19,7 @@ from penstock.central.placement.gates import Gates
 from penstock.central.placement.wants import Want
 from penstock.central.quotas import service as quotas
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Conflict, Problem
+from penstock.kernel.errors import Conflict, PaymentRequired, Problem
 from penstock.placement import backlog
 from penstock.placement.model import Fleet, Plan
 from penstock.placement.waiting import Holdings, Placement, Round, Staying, Waiting, Why
@@ -49,7 +49,8 @@ async def decide(
     known: Wants = {want.ask.id: want for want in (*waited, *asked)}
     ending = await held.ending(tx) if waited or any(want.ask.queue for want in asked) else []
     limits = _Limits(gates, known)
-    holdings = Holdings(await quotas.held(tx, [w.project.tenant_id for w in known.values()]))
+    weights = {want.project.tenant_id: float(want.policy.weight) for want in known.values()}
+    holdings = Holdings(await quotas.held(tx, list(weights)), {**weights})
     decided = backlog.decide(
         _in_line(tx, asked, waited, gates),
         fleet,
@@ -59,13 +60,14 @@ async def decide(
         limits=limits,
     )
     answer = Decided([_placed(tx, known[p.waiting.id], p) for p in decided.placed])
+    kept = [(each.waiting.priority, each.kept.nodes) for each in decided.staying if each.kept]
     staying: list[Staying] = []
     for each in decided.staying:
         want = known[each.waiting.id]
         if want.waited or (each.waiting.stays and each.why is not Why.NEVER):
             staying.append(each)
         else:
-            answer.refused[want.ask.id] = _refusal(want, each, limits)
+            answer.refused[want.ask.id] = _refusal(want, each, limits, kept)
     answer.queued = await line.begin(tx, [known[s.waiting.id] for s in staying])
     WAITING.set(len(staying))
     if staying and (not asked or answer.queued or _moved(decided, known)):
@@ -77,18 +79,19 @@ async def decide(
 
 
 class _Limits:
-    """The quota, as the policy asks for it; `why` has what it refused."""
+    """Quota and balance, as the policy asks for them; `why` has what they refused."""
 
     def __init__(self, gates: Gates, known: Wants) -> None:
         self.why: dict[str, Problem] = {}
         self._gates = gates
         self._known = known
 
-    def permit(self, waiting: Waiting) -> bool:
+    def lacks(self, waiting: Waiting) -> Why | None:
         refusal = self._gates.refuse(self._known[waiting.id])
-        if refusal is not None:
-            self.why[waiting.id] = refusal
-        return refusal is None
+        if refusal is None:
+            return None
+        self.why[waiting.id] = refusal
+        return Why.BALANCE if isinstance(refusal, PaymentRequired) else Why.QUOTA
 
     def take(self, waiting: Waiting) -> None:
         self._gates.take(self._known[waiting.id])
@@ -117,6 +120,7 @@ def _waiting(tx: Tx, want: Want, *, stays: bool) -> Waiting:
         stays=stays,
         kept=wait.kept_nodes if wait else (),
         ends_at=want.ask.ends_at,
+        apart=want.ask.terms.apart_from,
     )
 
 
@@ -126,7 +130,10 @@ def _placed(tx: Tx, want: Want, placement: Placement) -> tuple[Want, Allocation,
     return replace(want, request=placement.request), leases.placed(tx, want, plan), plan
 
 
-def _refusal(want: Want, staying: Staying, limits: _Limits) -> Problem | Unplaced:
+def _refusal(
+    want: Want, staying: Staying, limits: _Limits, kept: Sequence[tuple[int, tuple[str, ...]]]
+) -> Problem | Unplaced:
+    """Explained as if it were asked again: outside of what is kept for those before it then."""
     if staying.refusal is None:
         return limits.why[want.ask.id]
     if want.ask.queue and not staying.refusal.never and not staying.waiting.stays:
@@ -135,6 +142,10 @@ def _refusal(want: Want, staying: Staying, limits: _Limits) -> Problem | Unplace
             code="queue_full",
             suggestion="cancel one that waits, or ask again later",
         )
+    before = (nodes for priority, nodes in kept if priority >= want.ask.priority)
+    closed = tuple(node for nodes in before for node in nodes)
+    request = replace(staying.waiting.request, kept=closed)
+    want = replace(want, request=request)
     return Unplaced(want, staying.refusal, kept=staying.why is Why.TURN)
 
 

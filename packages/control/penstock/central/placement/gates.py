@@ -20,8 +20,8 @@ class Gates:
         self._gate = gate
 
     def never(self, want: Want) -> bool:
-        """Whether it alone is more than may be held."""
-        return self._ledger.never(want.demand)
+        """Whether it alone is more than may be held, or nothing that the tenant has can pay it."""
+        return self._ledger.never(want.demand) or self._gate.never(want.rate)
 
     @classmethod
     async def load(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from penstock.central.allocations import store, waiting
+from penstock.central.allocations import partings, store, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement import leases, nudges, wants
 from penstock.central.placement.wants import Want
@@ -21,7 +21,10 @@ async def load(tx: Tx, ids: Sequence[AllocationId]) -> list[Want]:
     if overdue:
         await _expire(tx, [a for a in found if a.id in overdue])
     rest = [a for a in found if a.id not in overdue]
-    return await wants.again(tx, sorted(rest, key=lambda a: a.id))
+    wanted = await wants.again(tx, sorted(rest, key=lambda a: a.id))
+    passed_over = {a.id for a in rest if a.wait.kept_nodes} - {want.ask.id for want in wanted}
+    await waiting.keep_nothing(tx, sorted(passed_over))
+    return wanted
 
 
 async def begin(tx: Tx, staying: Sequence[Want]) -> list[Allocation]:
@@ -29,6 +32,7 @@ async def begin(tx: Tx, staying: Sequence[Want]) -> list[Allocation]:
     queued = [leases.queued(tx, want, place) for place, want in enumerate(new)]
     if queued:
         await store.insert(tx, queued)
+        await partings.keep(tx, queued)
     return queued
 
 

@@ -10,7 +10,7 @@ from penstock.central.placement.wants import Want
 from penstock.kernel.db import Tx
 from penstock.placement import estimates
 from penstock.placement.model import Fleet
-from penstock.placement.waiting import Holdings, Lease, Placement, Staying, Why
+from penstock.placement.waiting import Holdings, Lease, Placement, Staying
 from penstock_contracts.ids import AllocationId, TenantId
 
 Told = Mapping[AllocationId, tuple[Estimate, tuple[str, ...]]]
@@ -29,7 +29,7 @@ class Outlook:
 
 async def tell(tx: Tx, outlook: Outlook, known: Mapping[str, Want]) -> Told:
     """Everyone's estimate and kept nodes; those that changed are written."""
-    asked = [each.waiting.request for each in outlook.staying if each.why is Why.ROOM]
+    asked = estimates.foremost(outlook.staying)
     near = await line.leases_on(tx, estimates.near_nodes(asked, outlook.fleet))
     new = [placed.waiting.lease(placed.plan) for placed in outlook.placed]
     every = {lease.id: lease for lease in (*near, *outlook.ending, *new)}

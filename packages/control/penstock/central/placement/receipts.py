@@ -6,7 +6,7 @@ from typing import Final, cast
 from penstock.placement import solver
 from penstock.placement.model import Plan, Request, Shape, Strategy
 
-TUPLES: Final = ("sites", "families_allowed", "residency", "apart_from")
+TUPLES: Final = ("sites", "families_allowed", "residency", "apart_from", "kept")
 
 
 def write(

@@ -1,10 +1,11 @@
 """From what was asked (names) to what is wanted (a SKU, a project, a solver's request)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.central.access.authorization import authorize
+from penstock.central.allocations import partings
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
@@ -88,6 +89,7 @@ class Known:
     policies: dict[TenantId, Policy]
     statuses: dict[TenantId, Status]
     leases: dict[str, Allocation]
+    named_by: Mapping[AllocationId, Sequence[str]]  # where those are who stay apart from it
 
 
 class Judge:
@@ -121,7 +123,10 @@ async def judge_of(tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing
     return Judge(tx, await _look_up(tx, asks, names, standing))
 
 
-async def _look_up(tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing) -> Known:
+async def _look_up(
+    tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing, *, waited: bool = False
+) -> Known:
+    """Nobody but who waits can have been named by another."""
     apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
     leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []
     return Known(
@@ -131,6 +136,9 @@ async def _look_up(tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing
         policies=standing.policies.answer,
         statuses=standing.statuses.answer,
         leases={lease.id: lease for lease in leases},
+        named_by=(
+            await partings.nodes_of_those_who_named(tx, [ask.id for ask in asks]) if waited else {}
+        ),
     )
 
 
@@ -196,8 +204,9 @@ def _laid_over(
 
 
 def _nodes_apart(ask: Ask, project: Project, known: Known) -> tuple[str, ...]:
-    """The nodes of the leases to stay apart from. One that has ended keeps nobody away."""
-    nodes: list[str] = []
+    """Where those are now that it must stay apart from, whoever asked for that. One that has
+    ended keeps nobody away; of one that waits the round knows when it is placed."""
+    nodes = [*known.named_by.get(ask.id, ())]
     for id in ask.terms.apart_from:
         lease = known.leases.get(id)
         if lease is None or lease.tenant_id != project.tenant_id:
@@ -229,7 +238,7 @@ async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
     await ask_all(tx, names.questions)
     standing = Standing(names.projects.answer)
     await ask_all(tx, standing.questions)
-    known = await _look_up(tx, asks, names, standing)
+    known = await _look_up(tx, asks, names, standing, waited=True)
     owners = {project.id: project for project in known.projects}
     skus = {sku.id: sku for sku in known.skus}
     return [

@@ -9,7 +9,7 @@ from typing import Final, Self
 
 import orjson
 
-from penstock.central.allocations import orders, waiting
+from penstock.central.allocations import orders, partings, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.answers import keyed
 from penstock.central.placement.bindings import Bindings
@@ -87,6 +87,7 @@ class Writer:
         self._bindings = bindings
         self._sent: asyncio.Task[list[Record]] | None = None
         self._holds = False
+        self._parted: list[Allocation] = []  # new, and to stay apart from others
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,6 +96,7 @@ class Writer:
         """The connection is free again, whatever happened."""
         if kind is None:
             await self._finish()
+            await partings.keep(self._tx, self._parted)
         else:
             with suppress(Exception):
                 await self._finish()
@@ -106,6 +108,8 @@ class Writer:
         await self._learn(placed)
         for one in placed:
             _tell(self._tx, one, self._bindings.of(one.plan.taken))
+            if one.want.ask.terms.apart_from and not one.want.waited:
+                self._parted.append(one.allocation)
         # The database waits for what a statement takes, so it is written before the last is done.
         now = self._tx.now
         letter = [now, *_texts(placed), *drain(self._tx.outgoing), now, *_answers(placed, now)]

@@ -27,6 +27,7 @@ class NewPolicy(Body):
     residency: Tags = Field(default_factory=list[str])
     strategy: Literal["pack", "spread"] = "pack"
     price_micros_max: Ceiling | None = None
+    weight: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
 class PolicyView(View):
@@ -39,6 +40,7 @@ class PolicyView(View):
     residency: list[str]
     strategy: str
     price_micros_max: int | None
+    weight: int
 
     @classmethod
     def of(cls, policy: Policy) -> "PolicyView":
@@ -52,6 +54,7 @@ class PolicyView(View):
             residency=list(policy.residency),
             strategy=policy.strategy,
             price_micros_max=policy.price_micros_max,
+            weight=policy.weight,
         )
 
 
@@ -72,5 +75,6 @@ async def set_policy(id: str, body: NewPolicy, actor: Caller, tx: Tx) -> PolicyV
         residency=tuple(body.residency),
         strategy=Strategy(body.strategy),
         price_micros_max=body.price_micros_max,
+        weight=body.weight,
     )
     return PolicyView.of(await service.put(tx, actor, id, wanted, body.sites))

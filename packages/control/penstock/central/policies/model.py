@@ -22,6 +22,7 @@ class Policy:
     residency: tuple[str, ...] = ()  # tags that a node must have, all of them
     strategy: Strategy = Strategy.PACK  # of requests that choose none
     price_micros_max: int | None = None  # what a node's source may ask per GPU and hour
+    weight: int = 1  # its share, beside other tenants, of what those who wait are given
 
     def allows(self, sku: str) -> bool:
         return self.skus is None or sku in self.skus

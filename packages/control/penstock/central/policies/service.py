@@ -11,7 +11,7 @@ from penstock.central.policies.model import Policy
 from penstock.central.sites import service as site_service
 from penstock.central.skus import service as skus
 from penstock.central.tenants import service as tenants
-from penstock.kernel import audit, events
+from penstock.kernel import audit, events, wakeups
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
@@ -54,6 +54,7 @@ async def put(
     said, was = _said(after), _said(before)
     audit.record(tx, actor, "policy.set", owner.id, tenant_id=owner.id, **said, before=was)
     events.emit(tx, "policy.set", owner.id, tenant_id=owner.id, **said)
+    wakeups.notify(tx, fleet.ROOM)  # who waits may be placed elsewhere now, or before another
     return after
 
 

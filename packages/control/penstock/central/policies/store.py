@@ -12,7 +12,8 @@ from penstock.placement.model import Strategy
 from penstock_contracts.ids import SiteId, TenantId
 
 COLUMNS = (
-    "tenant_id, revision, sites, families, residency, strategy, price_micros_max, skus, images"
+    "tenant_id, revision, sites, families, residency, strategy, price_micros_max, skus, images,"
+    " weight"
 )
 
 
@@ -27,6 +28,7 @@ def _policy(row: asyncpg.Record) -> Policy:
         price_micros_max=row["price_micros_max"],
         skus=None if row["skus"] is None else tuple(row["skus"]),
         images=None if row["images"] is None else tuple(row["images"]),
+        weight=row["weight"],
     )
 
 
@@ -46,10 +48,10 @@ async def put(tx: Tx, actor: Actor, policy: Policy) -> None:
     await tx.execute(
         f"""
         INSERT INTO placement_policies ({COLUMNS}, changed_at, changed_by)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
         ON CONFLICT (tenant_id) DO UPDATE SET revision = $2, sites = $3, families = $4,
             residency = $5, strategy = $6, price_micros_max = $7, skus = $8, images = $9,
-            changed_at = $10, changed_by = $11
+            weight = $10, changed_at = $11, changed_by = $12
         """,
         policy.tenant_id,
         policy.revision,
@@ -60,6 +62,7 @@ async def put(tx: Tx, actor: Actor, policy: Policy) -> None:
         policy.price_micros_max,
         policy.skus,
         policy.images,
+        policy.weight,
         tx.now,
         actor.name,
     )

@@ -5,7 +5,7 @@ those within it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, cast
 
 from penstock.central.onboardings import intents, limits
@@ -30,7 +30,8 @@ async def do(tx: Tx, job: Job) -> Did:
     details: list[str] = []
     if intent.policy is not None:
         old = (await policies.find(tx, [job.tenant_id]))[job.tenant_id]
-        new = await policies.put(tx, job.actor, job.tenant_id, intent.policy, intent.policy.sites)
+        wanted = replace(intent.policy, weight=old.weight)  # which no file and no template says
+        new = await policies.put(tx, job.actor, job.tenant_id, wanted, wanted.sites)
         if new != old:
             before["policy"] = asdict(old)
             details.append(f"placement policy {new.revision}")
@@ -94,4 +95,5 @@ def _policy(tenant_id: TenantId, kept: Mapping[str, Any]) -> Policy:
         residency=several("residency") or (),
         strategy=Strategy(kept["strategy"]),
         price_micros_max=kept["price_micros_max"],
+        weight=kept["weight"],
     )
