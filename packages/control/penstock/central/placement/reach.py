@@ -1,5 +1,7 @@
 """What of the fleet a tenant may use: the policy that is laid over all that it asks for."""
 
+from penstock.central.allocations import waiting
+from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies import service as policies
 from penstock.kernel.db import Tx
 from penstock.placement.requests import Overlay
@@ -17,3 +19,8 @@ async def of(tx: Tx, tenant_id: TenantId) -> Overlay:
         price_micros_max=policy.price_micros_max,
         strategy=policy.strategy,
     )
+
+
+async def kept(tx: Tx) -> tuple[str, ...]:
+    """The nodes that nobody gets who asks now, with the usual priority: they are kept for others."""
+    return await waiting.kept_nodes(tx, PRIORITY_DEFAULT)
