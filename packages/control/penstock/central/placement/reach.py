@@ -22,5 +22,5 @@ async def of(tx: Tx, tenant_id: TenantId) -> Overlay:
 
 
 async def kept(tx: Tx) -> tuple[str, ...]:
-    """The nodes that nobody gets who asks now, with the usual priority: they are kept for others."""
+    """The nodes that nobody gets who asks now, with the usual priority."""
     return await waiting.kept_nodes(tx, PRIORITY_DEFAULT)
