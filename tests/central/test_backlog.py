@@ -13,9 +13,13 @@ from penstock.central.nodes import service as nodes
 from penstock.central.placement import backlog, nudges
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed, Queue, Queued
+from penstock.central.policies import service as policies
+from penstock.central.policies.model import Policy
+from penstock.central.projects import service as projects
 from penstock.central.quotas import service as quotas
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
+from penstock.central.tenants import service as tenants
 from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
@@ -363,3 +367,23 @@ async def test_a_round_that_fails_is_tried_again(central_url: str) -> None:
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await database.close()
+
+
+async def test_a_tenant_of_more_weight_is_placed_before_one_that_holds_as_much(
+    line: Line, database: Database
+) -> None:
+    """Both hold four GPUs; without a weight the older one would be placed."""
+    async with database.transaction() as tx:
+        heavy = await tenants.create(tx, SYSTEM, name="heavy")
+        await projects.create(tx, SYSTEM, name="main", tenant=heavy.id)
+        await policies.put(tx, SYSTEM, heavy.id, Policy(heavy.id, weight=3), None)
+    actor = Actor("key", "k", "member", heavy.id)
+    await line.hold(4)
+    await line.hold(4, actor=actor)
+    # Neither is a head, which would keep its turn: one that waits before them is.
+    head = await line.queue(8, "metal")
+    older, younger = await line.queue(2), await line.queue(2, actor=actor)
+    for place, lease in enumerate((head, younger, older), start=1):
+        estimate = (await line.get(lease.id)).wait.estimate
+        assert estimate is not None
+        assert estimate.position == place

@@ -6,16 +6,20 @@ from collections.abc import AsyncGenerator, Sequence
 
 import pytest
 
+from penstock.central.allocations import store as allocations
+from penstock.central.nodes import service as nodes
 from penstock.central.placement import queue as queues
-from penstock.central.placement.commit import Committer
+from penstock.central.placement.commit import ATTEMPTS_MAX, Committer
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queue
 from penstock.kernel import db, invariants
+from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Conflict, Problem, Unavailable
 from penstock.kernel.problems import render
 
 from . import cutting_proxy, fleet_stage
 from .fleet_stage import Stage
+from .plane import as_superuser
 
 pytestmark = pytest.mark.anyio
 
@@ -226,3 +230,54 @@ async def test_who_gave_up_before_the_batch_is_not_placed(database: Database) ->
     running.cancel()
     async with database.transaction() as tx:
         assert await tx.fetchval("SELECT count(*) FROM allocations") == 1
+
+
+# Whoever claims a slot finds that somebody else just did, behind the fleet's log; each time.
+ALWAYS_LATE = """
+    CREATE SEQUENCE attempts;
+    GRANT ALL ON attempts TO PUBLIC;
+    CREATE FUNCTION be_first() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM nextval('attempts');
+        INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
+        SELECT NEW.slot_id, NEW.fence + 1, a.id, a.tenant_id, a.node_id, NEW.claimed_at
+        FROM allocations a WHERE a.node_id = NEW.node_id AND a.id <> NEW.allocation_id LIMIT 1;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER be_first BEFORE INSERT ON claims
+        FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION be_first();
+"""
+
+
+async def test_after_so_many_conflicts_it_is_said_and_the_next_batch_goes_on(
+    database: Database, central_url: str
+) -> None:
+    stage = await fleet_stage.build(database, nodes=1)
+    queue = Queue(Committer(database).commit)
+    running = asyncio.create_task(queue.run())
+    await queue.submit(stage.ask(1))
+    (node,) = stage.nodes
+    await drain(database, node, draining=True)
+    waits = await queue.submit(stage.ask(1, queue=True))
+    await drain(database, node, draining=False)
+    await as_superuser(central_url, ALWAYS_LATE)
+    for work in (queue.submit(stage.ask(1)), queue.decide()):
+        with pytest.raises(Unavailable, match="changes too quickly") as refused:
+            await work
+        answer = render(refused.value, "c")
+        assert (answer.status_code, int(answer.headers["retry-after"]) >= 1) == (503, True)
+    tried = await database.fetch("SELECT last_value FROM attempts")
+    assert tried[0]["last_value"] == 2 * ATTEMPTS_MAX
+    await as_superuser(central_url, "DROP TRIGGER be_first ON claims")
+    placed(await queue.submit(stage.ask(1)))
+    async with database.transaction() as tx:
+        assert (await allocations.get(tx, waits.allocation.id)).placed_at, "it was its turn"
+    live = await database.fetch("SELECT FROM claims WHERE freed_at IS NULL")
+    assert len(live) == 3, "nothing of what was tried is left"
+    assert await violations(database) == {}
+    running.cancel()
+
+
+async def drain(database: Database, node: str, *, draining: bool) -> None:
+    async with database.transaction() as tx:
+        await nodes.drain(tx, SYSTEM, node, draining=draining, reason="")

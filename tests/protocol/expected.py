@@ -64,6 +64,15 @@ class Lease:
 
 
 @dataclass(frozen=True)
+class Wish:
+    """What a lease that waits is for."""
+
+    tenant: str
+    shape: Shape
+    gpus: int
+
+
+@dataclass(frozen=True)
 class Claim:
     slot: str
     fence: int
@@ -78,6 +87,7 @@ class Expected:
     leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
     history: list[tuple[str, int, str]] = field(default_factory=list[tuple[str, int, str]])
     blocked: set[str] = field(default_factory=set[str])  # slots
+    waiting: dict[str, Wish] = field(default_factory=dict[str, Wish])
 
     def place(
         self, id: str, tenant: str, shape: Shape, gpus: int, node_id: str, slot_ids: list[str]
@@ -98,13 +108,16 @@ class Expected:
             self.history.append((slot.id, slot.fence, id))
         self.leases[id] = Lease(id, tenant, shape, gpus, node, slots)
 
-    def refusal(self, tenant: str, shape: Shape, gpus: int) -> str:
-        """Why such a request is refused now; empty if it fits."""
+    def refusal(
+        self, tenant: str, shape: Shape, gpus: int, kept: frozenset[str] = frozenset()
+    ) -> str:
+        """Why such a request is refused now; empty if it fits, outside of what is kept."""
         limit = self.limits[tenant]
         held = sum(lease.gpus for lease in self.leases.values() if self._counts(lease, tenant))
         if limit is not None and held + gpus > limit:
             return "quota_exceeded"
-        return "" if any(node.fits(shape, gpus) for node in self.nodes) else "sku_unavailable"
+        open_to_it = (node for node in self.nodes if node.id not in kept)
+        return "" if any(node.fits(shape, gpus) for node in open_to_it) else "sku_unavailable"
 
     def _counts(self, lease: Lease, tenant: str) -> bool:
         return lease.live and lease.tenant == tenant

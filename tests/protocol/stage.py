@@ -1,10 +1,12 @@
 """Central's own code on a real database, called as its doors call it, without the doors."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from penstock.central import reports
+from penstock.central.allocations import store as allocations
+from penstock.central.allocations.model import Allocation
 from penstock.central.projects import service as projects
 from penstock.central.quotas import service as quotas
 from penstock.central.quotas.model import TOTAL, Level, Scope
@@ -19,7 +21,7 @@ from penstock.kernel.db import Database, Tx
 from penstock.placement.model import Shape
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.identity import PrivateKey
-from penstock_contracts.ids import NodeId, SiteId, SkuId
+from penstock_contracts.ids import AllocationId, NodeId, SiteId, SkuId
 
 from . import expected
 from .expected import Claim
@@ -128,6 +130,10 @@ class Stage:
             return body
 
         return wire.SiteOrder.FromString(await self.run(read)).allocation
+
+    async def waited(self, ids: Collection[str]) -> list[Allocation]:
+        """Those that waited, as they are now."""
+        return await self.run(lambda tx: allocations.find(tx, list(map(AllocationId, ids))))
 
     async def claims(self) -> set[Claim]:
         rows = await self.database.fetch(

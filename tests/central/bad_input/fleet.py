@@ -45,6 +45,8 @@ CASES: dict[str, Bad] = {
         "PATCH", f"/v1/nodes/{absent(NodeId)}", 404, "not_found", tags=["eu"]
     ),
     **{
+    "a policy without weight": policy(weight=0),
+    "a policy of too much weight": policy(weight=1001),
         f"a policy with {said}": policy(**body) for said, body in dict[str, dict[str, Any]]({
             "no site": {"sites": []}, "a site twice": {"sites": ["a", "a"]},
             "no family": {"families": []}, "a family in capitals": {"families": ["H100"]},

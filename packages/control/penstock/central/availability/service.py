@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 from penstock.central.access.authorization import Resource, authorize
-from penstock.central.allocations import waiting
-from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.availability.model import Counts, Size, Stock, Viewer
 from penstock.central.defragmentation.planner import Planner, Wanted
 from penstock.central.placement import reach
@@ -56,7 +54,7 @@ async def look(
     names = await sites.names(tx)
     tenant = actor.tenant_id
     overlay = None if tenant is None else await reach.of(tx, tenant)
-    viewer = Viewer(overlay, await waiting.kept_nodes(tx, PRIORITY_DEFAULT))
+    viewer = Viewer(overlay, await reach.kept(tx))
     fleet = await reader.read(tx)
     counts = {
         (each.id, gpus): viewer.count(each, gpus, fleet)

@@ -49,8 +49,9 @@ async def decide(
     known: Wants = {want.ask.id: want for want in (*waited, *asked)}
     ending = await held.ending(tx) if waited or any(want.ask.queue for want in asked) else []
     limits = _Limits(gates, known)
-    weights = {want.project.tenant_id: float(want.policy.weight) for want in known.values()}
-    holdings = Holdings(await quotas.held(tx, list(weights)), {**weights})
+    owners = [want.project.tenant_id for want in known.values()]
+    weights: dict[str, float] = {w.policy.tenant_id: w.policy.weight for w in known.values()}
+    holdings = Holdings(await quotas.held(tx, owners), weights)
     decided = backlog.decide(
         _in_line(tx, asked, waited, gates),
         fleet,

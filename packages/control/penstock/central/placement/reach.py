@@ -1,5 +1,7 @@
 """What of the fleet a tenant may use: the policy that is laid over all that it asks for."""
 
+from penstock.central.allocations import waiting
+from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.kernel.db import Tx
@@ -21,3 +23,8 @@ def under(policy: Policy) -> Overlay:
         price_micros_max=policy.price_micros_max,
         strategy=policy.strategy,
     )
+
+
+async def kept(tx: Tx) -> tuple[str, ...]:
+    """The nodes that nobody gets who asks now, with the usual priority."""
+    return await waiting.kept_nodes(tx, PRIORITY_DEFAULT)
