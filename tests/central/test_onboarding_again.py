@@ -288,5 +288,7 @@ async def test_a_template_that_changes_changes_nobody_until_it_is_applied_again(
     assert (await central.platform.put(path, strategy="pack")).json["revision"] == 2
     policy = "/v1/tenants/acme/placement"
     assert (await central.platform.get(policy)).json["strategy"] == "spread"
+    await central.platform.put(policy, strategy="spread", weight=3)
     assert changed(await onboard(central, template="small")) == ["quotas"]
-    assert (await central.platform.get(policy)).json["strategy"] == "pack"
+    after = (await central.platform.get(policy)).json
+    assert (after["strategy"], after["weight"]) == ("pack", 3), "no template says a weight"

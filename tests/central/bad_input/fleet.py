@@ -45,8 +45,6 @@ CASES: dict[str, Bad] = {
         "PATCH", f"/v1/nodes/{absent(NodeId)}", 404, "not_found", tags=["eu"]
     ),
     **{
-    "a policy without weight": policy(weight=0),
-    "a policy of too much weight": policy(weight=1001),
         f"a policy with {said}": policy(**body) for said, body in dict[str, dict[str, Any]]({
             "no site": {"sites": []}, "a site twice": {"sites": ["a", "a"]},
             "no family": {"families": []}, "a family in capitals": {"families": ["H100"]},
@@ -55,6 +53,7 @@ CASES: dict[str, Bad] = {
             "a ceiling below free": {"price_micros_max": -1},
             "a ceiling of truth": {"price_micros_max": True},
             "residency as null": {"residency": None},
+            "no weight": {"weight": 0}, "too much weight": {"weight": 1001},
         }).items()
     },
     "a policy for nobody": policy(404, "not_found", sites=["nowhere"]),
