@@ -9,6 +9,7 @@ CREATE TABLE apart (
 );
 CREATE INDEX apart_other ON apart (other_id);
 SELECT wall_off('apart');
+GRANT SELECT ON apart TO {app};
 GRANT SELECT, INSERT ON apart TO {system};
 
 -- Both are leases of that tenant. Foreign keys would hold the rows of running leases while a batch

@@ -69,7 +69,9 @@ async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = 
     order = await site.order(lease, revision=2)
     await site.observe(order, wire.OBSERVED_STOPPING)
     await site.clean(order)
-    second = await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+    second = await tenant.member.made(
+        "/v1/allocations", project="main", sku="h100.slice", gpus=1, apart_from=[lease["id"]]
+    )
     await live_elsewhere(central, tenant)
     return second["slots"][0]
 
