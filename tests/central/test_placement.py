@@ -232,6 +232,23 @@ async def test_who_gave_up_before_the_batch_is_not_placed(database: Database) ->
         assert await tx.fetchval("SELECT count(*) FROM allocations") == 1
 
 
+async def test_who_waited_too_long_for_a_batch_is_told_and_not_placed(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = await fleet_stage.build(database, nodes=1)
+    queue = Queue(Committer(database).commit)
+    monkeypatch.setattr(queues, "WAIT_S_MAX", 0.01)
+    with pytest.raises(Unavailable, match="ask again with the same Idempotency-Key"):
+        await queue.submit(stage.ask(4))  # nobody runs it
+    monkeypatch.undo()
+    stays = asyncio.create_task(queue.submit(stage.ask(1)))
+    running = asyncio.create_task(queue.run())
+    assert len((await stays).allocation.slot_ids) == 1
+    running.cancel()
+    async with database.transaction() as tx:
+        assert await tx.fetchval("SELECT count(*) FROM allocations") == 1
+
+
 # Whoever claims a slot finds that somebody else just did, behind the fleet's log; each time.
 ALWAYS_LATE = """
     CREATE SEQUENCE attempts;

@@ -127,6 +127,7 @@ def exercise(scene: Scene, operation: APIOperation[Any, Any, Any, Any]) -> None:
             call()
 
 
+@pytest.mark.timeout(600)  # thousands of calls
 async def test_no_input_leads_to_an_answer_that_blames_the_server(
     scene: Scene, record_property: Callable[[str, object], None]
 ) -> None:

@@ -33,7 +33,7 @@ class Claim:
 async def fingerprint(request: Request) -> bytes:
     """What must be the same for two requests to be one."""
     body = await request.body()
-    target = f"{request.method} {request.url.path}\n".encode()
+    target = f"{request.method} {request.scope['path']}\n".encode()
     return hashlib.sha256(target + body).digest()
 
 

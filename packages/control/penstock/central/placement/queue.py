@@ -101,19 +101,17 @@ class Queue:
 
     async def submit(self, ask: Ask) -> Placed | Queued:
         """Wait for the batch that decides this request; raise its refusal."""
-        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Outcome] = loop.create_future()
         try:
             self._waiting.put_nowait((ask, answer))
         except asyncio.QueueFull:
             raise Unavailable("too many requests wait to be placed; try again shortly") from None
+        patience = loop.call_later(WAIT_S_MAX, _give_up, answer)
         try:
-            async with asyncio.timeout(WAIT_S_MAX):
-                outcome = await answer
-        except TimeoutError:
-            raise Unavailable(
-                "placement takes too long; what you asked for may still happen: "
-                "ask again with the same Idempotency-Key"
-            ) from None
+            outcome = await answer
+        finally:
+            patience.cancel()
         if isinstance(outcome, Problem):
             raise outcome
         return outcome
@@ -173,3 +171,13 @@ class Queue:
         for (_, answer), outcome in zip(batch, outcomes, strict=True):
             if not answer.done():
                 answer.set_result(outcome)
+
+
+def _give_up(answer: "asyncio.Future[Outcome]") -> None:
+    if not answer.done():
+        answer.set_result(
+            Unavailable(
+                "placement takes too long; what you asked for may still happen: "
+                "ask again with the same Idempotency-Key"
+            )
+        )
