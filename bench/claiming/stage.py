@@ -22,9 +22,9 @@ from penstock.local.postgres import EmbeddedPostgres
 from penstock.placement.model import Shape
 from penstock_contracts.ids import NodeId, SiteId, SkuId, SlotId, TenantId
 
+from .mix import GPUS, METAL, SLICE
+
 FAMILY = "h100"
-GPUS = 8
-SLICE, METAL = "slice", "metal"
 STEPS = ["runtime.destroyed", "gpu.memory_cleared", "gpu.reset", "nvme.erased", "fabric.detached"]
 SEGMENTS = 64  # of the log, 16 MB each
 SETTINGS = {
