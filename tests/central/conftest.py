@@ -46,11 +46,11 @@ async def catalog(central: Central) -> None:
 
 
 @pytest.fixture
-async def central_database(central_url: str) -> AsyncGenerator[Database, None]:
+async def database(central_url: str) -> AsyncGenerator[Database, None]:
     """Central's database without a central."""
-    database = await db.connect(central_url, "central", size=4)
-    yield database
-    await database.close()
+    opened = await db.connect(central_url, "central")
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(scope="session")

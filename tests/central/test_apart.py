@@ -11,7 +11,6 @@ from penstock.central.nodes import service as nodes
 from penstock.central.placement import receipts, replaying
 from penstock.central.placement.commit import Committer
 from penstock.central.policies.model import Terms
-from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
 
@@ -20,13 +19,6 @@ from .line_stage import Line, violations
 from .plane import as_superuser
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def database(central_url: str) -> AsyncGenerator[Database, None]:
-    opened = await db.connect(central_url, "central")
-    yield opened
-    await opened.close()
 
 
 @pytest.fixture

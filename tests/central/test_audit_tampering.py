@@ -71,11 +71,11 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(central_url: str, central_database: Database, tmp_path: Path) -> Scene:
+async def scene(central_url: str, database: Database, tmp_path: Path) -> Scene:
     root = authority.load_or_create_root(tmp_path)
     folder = tmp_path / "audit"
-    exporter = Exporter(central_database, Objects(folder.as_uri()), root.key)
-    made = Scene(central_url, central_database, folder, root, exporter)
+    exporter = Exporter(database, Objects(folder.as_uri()), root.key)
+    made = Scene(central_url, database, folder, root, exporter)
     for _ in range(SEGMENTS):
         await made.append(EACH)
         await exporter.catch_up()

@@ -210,27 +210,27 @@ async def test_a_flood_of_denials_becomes_a_few_entries_that_count(
 
 
 async def test_more_kinds_than_are_told_apart_are_counted_and_take_no_memory(
-    central_database: Database, central_url: str
+    database: Database, central_url: str
 ) -> None:
-    denials = Denials(central_database, window_s=0)
+    denials = Denials(database, window_s=0)
     for number in range(KINDS_MAX + 70):
         actor = Actor("key", f"key_{number}", "viewer", TenantId("tenant_1"))
         denials.note(actor, "POST", "/v1/x", "/v1/x", Forbidden("no"), "c")
     assert len(denials._kinds) == KINDS_MAX  # pyright: ignore[reportPrivateUsage] its memory is the point
     writing = asyncio.create_task(denials.run())
-    rows = await until(central_url, "audit", lambda: _denied(central_database))
+    rows = await until(central_url, "audit", lambda: _denied(database))
     writing.cancel()
     assert len(rows) == KINDS_MAX + 1
     assert (rows[-1]["actor"], rows[-1]["detail"]["count"]) == ("system:central", 70)
 
 
 async def test_what_was_gathered_is_written_when_central_stops(
-    central_url: str, tmp_path: Path, central_database: Database
+    central_url: str, tmp_path: Path, database: Database
 ) -> None:
     async with plane.running(central_url, tmp_path / "central") as central:
         tenant = await central.tenant("acme")
         assert (await tenant.viewer.post("/v1/projects", name="x")).status == 403
-    assert len(await _denied(central_database)) == 1
+    assert len(await _denied(database)) == 1
 
 
 async def _denied(database: Database) -> list[Json]:

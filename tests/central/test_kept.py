@@ -14,7 +14,6 @@ from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed
 from penstock.central.placement.reading import Reading
 from penstock.central.tenants import life
-from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Problem
@@ -24,13 +23,6 @@ from .line_stage import Line, violations
 
 pytestmark = pytest.mark.anyio
 ADMIN = Actor("key", "admin", "platform_admin")
-
-
-@pytest.fixture
-async def database(central_url: str) -> AsyncGenerator[Database, None]:
-    opened = await db.connect(central_url, "central")
-    yield opened
-    await opened.close()
 
 
 class Kept(Line):

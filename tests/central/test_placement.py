@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -22,13 +22,6 @@ from .fleet_stage import Stage
 from .plane import as_superuser
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def database(central_url: str) -> AsyncGenerator[Database, None]:
-    opened = await db.connect(central_url, "central")
-    yield opened
-    await opened.close()
 
 
 async def violations(database: Database) -> dict[str, int]:

@@ -1,7 +1,6 @@
 """Receipts: whatever happened since, deciding again on the fleet as it was leads to the same."""
 
 import random
-from collections.abc import AsyncGenerator
 from typing import Any
 
 import asyncpg
@@ -13,7 +12,6 @@ from penstock.central.placement import replaying
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed
 from penstock.central.placement.replaying import Replay
-from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database
 from penstock_contracts.ids import AllocationId
@@ -22,13 +20,6 @@ from . import fleet_stage
 from .fleet_stage import Stage
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture
-async def database(central_url: str) -> AsyncGenerator[Database, None]:
-    opened = await db.connect(central_url, "central")
-    yield opened
-    await opened.close()
 
 
 async def lived(stage: Stage, seed: int) -> list[AllocationId]:
