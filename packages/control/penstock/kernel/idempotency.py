@@ -120,11 +120,12 @@ class Answer:
 
 
 def answers(keys: Sequence[tuple[str, str]]) -> Question[dict[tuple[str, str], Answer]]:
-    """By actor and key: what was answered before."""
+    """By actor and key: what was answered before. Each by the index, however many there are."""
     return Question(
         """
-        SELECT k FROM idempotency_keys k
-        JOIN unnest($1::text[], $2::text[]) AS asked (actor, key) USING (actor, key)
+        SELECT found.k FROM unnest($1::text[], $2::text[]) AS asked (actor, key), LATERAL (
+            SELECT k FROM idempotency_keys k
+            WHERE k.actor = asked.actor AND k.key = asked.key LIMIT 1) AS found
         """,
         ([actor for actor, _ in keys], [key for _, key in keys]),
         lambda rows: {
