@@ -64,7 +64,7 @@ def _fits(
     fits: list[Fit] = []
     for cohort, group in groups.items():
         if cohort in allowed and (id := group.first(avoided)) is not None:
-            alike = len(group) - sum(each in group for each in avoided)
+            alike = len(group) - (sum(each in group for each in avoided) if avoided else 0)
             fits.append(Fit(score, cohort.traits.price_micros_per_gpu_hour, id, alike))
     return sorted(fits)
 
@@ -79,5 +79,5 @@ def part(request: Request, family: Family, id: str, row: Row) -> Part:
     else:
         gpus = layouts.bits(row.layout.choose(columns.free.item(number), request.gpus))
         chassis = ()
-    taken = (Taken(row.slot_ids[gpu], fences[gpu] + 1) for gpu in gpus)
+    taken = [Taken(row.slot_ids[gpu], fences[gpu] + 1) for gpu in gpus]
     return Part(id, (*chassis, *taken))

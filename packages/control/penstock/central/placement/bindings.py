@@ -1,11 +1,11 @@
 """What a site must know of each slot that is claimed. A slot never changes, so it is read once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
 from penstock.kernel.db import Record
-from penstock.placement.model import Taken
+from penstock.placement.model import Part, Taken
 from penstock_contracts.wire_pb2 import SlotBinding
 
 KNOWN_MAX: Final = 1 << 17
@@ -17,8 +17,10 @@ class Bindings:
     def __init__(self) -> None:
         self._known: dict[str, bytes] = {}  # encoded: cheap to keep, cheap to send
 
-    def lack(self, taken: Sequence[Taken]) -> bool:
-        return any(one.slot_id not in self._known for one in taken)
+    def lack(self, parts: Iterable[Part]) -> set[str]:
+        """The nodes of which a slot is not known."""
+        known = self._known
+        return {part.node_id for part in parts for one in part.taken if one.slot_id not in known}
 
     def learn(self, rows: Sequence[Record]) -> None:
         for row in rows:

@@ -37,7 +37,8 @@ from penstock_contracts.failpoints import Failpoint
 
 T = TypeVar("T")
 ATTEMPTS_MAX: Final = 3
-FIRST: Final = 8  # placements of the first statement: the database need not wait long for it
+FEW: Final = 32  # placements that one statement writes: two would cost more than they save
+FIRST: Final = 8  # of more, those of the first one: the database need not wait long for it
 TOGETHER: Final = 48  # of each one after it: what it takes must fit the buffer of a socket
 BEFORE: Final = Failpoint("central.placement.before_commit")
 AFTER: Final = Failpoint("central.placement.after_commit")
@@ -203,5 +204,6 @@ def _receipt(want: Want, plan: Plan, current: Fleet) -> dict[str, object]:
 
 def _few(many: list[T]) -> Iterable[tuple[list[T], bool]]:
     """Some at a time, and whether there are more."""
-    ends = [*range(FIRST, len(many), TOGETHER), len(many)]
+    first = FIRST if len(many) > FEW else len(many)
+    ends = [*range(first, len(many), TOGETHER), len(many)]
     return ((many[begin:end], end < len(many)) for begin, end in itertools.pairwise([0, *ends]))

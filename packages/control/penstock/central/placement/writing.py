@@ -122,7 +122,7 @@ class Writer:
 
     async def _learn(self, placed: Sequence[Placement]) -> None:
         """All slots of a node at once: whoever comes next is likely to be placed there too."""
-        unknown = {one.plan.node_id for one in placed if self._bindings.lack(one.plan.taken)}
+        unknown = self._bindings.lack(part for one in placed for part in one.plan.parts)
         if unknown:
             await self._finish()
             self._bindings.learn(await self._tx.fetch(BINDINGS, list(unknown)))
