@@ -5,6 +5,7 @@ lease. Here only the room counts, and that the database lets nothing be freed wi
 """
 
 from penstock.central import fleet
+from penstock.kernel import wakeups
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import AllocationId
 
@@ -31,3 +32,4 @@ async def free(tx: Tx, ids: list[AllocationId]) -> None:
     await fleet.lock(tx)
     for sql in (PROVE, FREE, END, LOG):
         await tx.execute(sql, ids, tx.now)
+    wakeups.notify(tx, fleet.ROOM)

@@ -87,6 +87,7 @@ class Claiming:
         going, self._held = self._held[:count], self._held[count:]
         async with self._database.transaction() as tx:
             await freeing.free(tx, [id for id, _ in going])
+        await self._committer.follow()  # as a replica does that is told of it
         self.freed += sum(slots for _, slots in going)
 
     def double_booked(self) -> int:

@@ -1,8 +1,7 @@
 """A client that costs little itself: prepared requests on plain sockets, in its own process.
 
 It shares the machine with what it measures, so it keeps answers as they are, and reads them when
-all have come. One request goes ahead and counts for nothing: before it is decided, central reads
-what was freed in bulk since the last load.
+all have come.
 """
 
 import argparse
@@ -29,21 +28,17 @@ class Tally:
     answers: list[bytes] = field(default_factory=list[bytes])
 
     def told(self) -> dict[str, object]:
-        """How long each took; how many were placed, refused, neither."""
-        placed, refused = self._answered(201), self._answered(409)
+        """How long each took; how many were placed, refused, neither; what was placed."""
+        parted = [(int(one[9:12]), one.partition(b"\r\n\r\n")[2]) for one in self.answers]
+        made = [json.loads(body) for status, body in parted if status == 201]
+        refused = sum(status == 409 for status, _ in parted)
         return {
             "took_s": self.took_s,
-            "placed": len(placed),
-            "refused": len(refused),
-            "failed": len(self.answers) - len(placed) - len(refused),
+            "placed": len(made),
+            "refused": refused,
+            "failed": len(parted) - len(made) - refused,
+            "ids": [one["id"] for one in made],
         }
-
-    def ids(self) -> list[str]:
-        """Of what was placed."""
-        return [json.loads(one.partition(b"\r\n\r\n")[2])["id"] for one in self._answered(201)]
-
-    def _answered(self, status: int) -> list[bytes]:
-        return [one for one in self.answers if int(one[9:12]) == status]
 
 
 class Connection(asyncio.Protocol):
@@ -141,19 +136,11 @@ def request(token: str, project: str, rng: random.Random) -> bytes:
     return head.encode() + body
 
 
-async def run(
-    ahead: bytes, requests: Sequence[bytes], port: int, connections: int, per_s: float
-) -> dict[str, object]:
-    first = Load([ahead])
-    await first.connect(port, 1)
-    await first.closed_loop()
+async def run(requests: Sequence[bytes], port: int, connections: int, per_s: float) -> Load:
     load = Load(requests)
     await load.connect(port, OPEN_LOOP_CONNECTIONS if per_s else connections)
-    started = time.perf_counter()
     await (load.open_loop(per_s) if per_s else load.closed_loop())
-    elapsed_s = time.perf_counter() - started
-    ids = [*first.tally.ids(), *load.tally.ids()]
-    return {**load.tally.told(), "elapsed_s": elapsed_s, "ids": ids}
+    return load
 
 
 def main() -> None:
@@ -167,9 +154,11 @@ def main() -> None:
     given = parser.parse_args()
     token = sys.stdin.read().strip()  # not an argument: those are for all to see
     rng = random.Random(given.seed)
-    ahead, *requests = [request(token, given.project, rng) for _ in range(given.count + 1)]
-    told = uvloop.run(run(ahead, requests, given.port, given.connections, given.per_s))
-    print(json.dumps(told))
+    requests = [request(token, given.project, rng) for _ in range(given.count)]
+    started = time.perf_counter()
+    load = uvloop.run(run(requests, given.port, given.connections, given.per_s))
+    elapsed = time.perf_counter() - started
+    print(json.dumps({"elapsed_s": elapsed, **load.tally.told()}))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from penstock.central.onboardings import api as onboardings
 from penstock.central.onboardings import reconciler as coming
 from penstock.central.onboardings import service as onboarding_service
 from penstock.central.organizations import api as organizations
-from penstock.central.placement import nudges
+from penstock.central.placement import following, nudges
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.placement.reading import Reading
@@ -126,7 +126,8 @@ async def serve(settings: CentralSettings) -> None:
     hosting = Hosting(database, wakeups, providers, settings.url, onboarding_service.go_on)
     kept = timedelta(seconds=settings.idempotency_kept_s)
     sweeper = Sweeper(database, settings.sweep_every_s, kept)
-    queue = Queue(Committer(database).commit)
+    committer = Committer(database)
+    queue = Queue(committer.commit, committer.follow)
     app = create()
     gateway = Gateway(settings.limits)
     caller = gateway.guard(partial(callers.authenticate, realms, keys.Holders(database)))
@@ -158,6 +159,7 @@ async def serve(settings: CentralSettings) -> None:
         group.create_task(exporter.keep(wakeups, settings.database_url))
         group.create_task(absence.watch(database, wakeups, settings.site_grace))
         group.create_task(nudges.run(database, wakeups, queue.decide))
+        group.create_task(following.run(wakeups, queue.follow))
         group.create_task(coming.run(database, wakeups))
         group.create_task(leaving.run(database, wakeups))
         group.create_task(hosting.keep(settings.database_url))

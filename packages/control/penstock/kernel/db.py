@@ -139,6 +139,15 @@ class Database:
             yield tx
             await flush(connection, tx.outgoing, tx.now)
 
+    @asynccontextmanager
+    async def look(self) -> AsyncGenerator[Tx, None]:
+        """As the system, to read: whatever is read is of one moment."""
+        async with (
+            self._system.acquire() as connection,
+            connection.transaction(isolation="repeatable_read", readonly=True),
+        ):
+            yield Tx(connection, EPOCH, "", clock=self._clock)
+
     def now(self, told: datetime) -> datetime:
         """The time: what the database told, or the clock that was injected."""
         return self._clock() if self._clock is not None else told

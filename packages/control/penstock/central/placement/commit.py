@@ -27,6 +27,7 @@ from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Judge, Names, Standing, Want
 from penstock.central.placement.writing import Placement, Writer
+from penstock.kernel import questions
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
 from penstock.kernel.questions import ask_all
@@ -68,6 +69,14 @@ class Committer:
         if not asks:
             raise unavailable  # nobody asked, so nobody would read the answer
         return [unavailable] * len(asks)
+
+    async def follow(self) -> None:
+        """Learn what happened since the last batch, so that the next one need not: it would keep
+        everyone waiting. Not during a batch."""
+        async with self._database.look() as tx:
+            news = await questions.ask(tx, self._snapshot.news())
+            await self._snapshot.borrow(tx, news)
+        self._snapshot.settle()
 
     async def _explain(self, decided: list[Decided], current: Fleet) -> list[Outcome]:
         """Without the lock: what is said of the future need not be of this very moment."""

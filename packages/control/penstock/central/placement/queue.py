@@ -71,14 +71,17 @@ class Queued:
 
 Outcome = Placed | Queued | Problem
 Commit = Callable[[Sequence[Ask]], Awaitable[Sequence[Outcome]]]
+Follow = Callable[[], Awaitable[None]]
 
 
 class Queue:
     """`commit` decides what it is given together with all that wait for room; given nothing,
-    only those."""
+    only those. `follow` learns what changed, when there is nothing to decide."""
 
-    def __init__(self, commit: Commit) -> None:
+    def __init__(self, commit: Commit, follow: Follow | None = None) -> None:
         self._commit = commit
+        self._follow = follow
+        self._behind = False
         self._rounds: list[asyncio.Future[None]] = []
         self._coming = 0
         self._nobody_comes = asyncio.Event()
@@ -124,6 +127,12 @@ class Queue:
             self._waiting.put_nowait(None)
         await told
 
+    def follow(self) -> None:
+        """Something changed: learn it before somebody asks."""
+        self._behind = True
+        if self._waiting.empty():
+            self._waiting.put_nowait(None)
+
     async def run(self) -> None:
         """Ensures that what waits is placed: all of it, together, as soon as possible."""
         while True:
@@ -137,6 +146,8 @@ class Queue:
                 await self._place(asked)
             if self._rounds:
                 await self._round()
+            if self._behind and self._waiting.empty():
+                await self._catch_up()
 
     async def _company(self) -> None:
         """A batch of one costs almost as much as one of many: who is at the door comes along."""
@@ -158,6 +169,14 @@ class Queue:
                 told.set_result(None)
             else:
                 told.set_exception(failure)
+
+    async def _catch_up(self) -> None:
+        self._behind = False
+        if self._follow is not None:
+            try:
+                await self._follow()
+            except Exception as error:  # the next batch learns it
+                logger.warning("the fleet was not followed", error=str(error))
 
     async def _place(self, batch: list[tuple[Ask, asyncio.Future[Outcome]]]) -> None:
         BATCH.observe(len(batch))

@@ -1,4 +1,5 @@
-"""The solver's fleet, kept current from the log of changes. Read under the fleet's lock."""
+"""The solver's fleet, kept current from the log of changes. Who plans on it holds the fleet's
+lock; who only reads the log needs none, if all that it reads is of one moment."""
 
 import gc
 from collections.abc import Iterable, Sequence
@@ -45,16 +46,17 @@ class Snapshot:
 
     async def _catch_up(self, tx: Tx, changes: Sequence[Change]) -> int:
         anew = self._unsure | {change.node_id for change in changes if change.kind == "node"}
+        seen = list(see_all(await fleet.nodes(tx, sorted(anew)))) if anew else []
+        # From here on nothing is waited for: no change is applied twice, or without the others.
         for change in changes:
             if change.node_id not in anew:
                 known = self._fleet.hold if change.kind == "claim" else self._fleet.free
                 known(change.node_id, change.slot_ids)
-        if anew:
-            for id in anew:
-                self._fleet.drop(id)
-            for node in see_all(await fleet.nodes(tx, sorted(anew))):
-                self._fleet.put(node)
-            self._unsure.clear()
+        for id in anew:
+            self._fleet.drop(id)
+        for node in seen:
+            self._fleet.put(node)
+        self._unsure.clear()
         return changes[-1].revision if changes else self._settled
 
     def take(self, nodes: Iterable[str]) -> int:
