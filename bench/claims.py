@@ -29,10 +29,11 @@ class Size:
     open_loop: tuple[float, ...]
     fleets: tuple[int, ...]
     decisions: int
+    segments: int  # of the database's log
 
 
-FULL = Size(10_000, 50_000, 7, 3.0, 6_000, (500.0, 1_000.0), (1_000, 10_000, 100_000), 20_000)
-QUICK = Size(2_000, 5_000, 5, 1.0, 1_500, (500.0,), (1_000, 10_000), 4_000)
+FULL = Size(10_000, 50_000, 7, 3.0, 6_000, (500.0, 1_000.0), (1_000, 10_000, 100_000), 20_000, 192)
+QUICK = Size(2_000, 5_000, 5, 1.0, 1_500, (500.0,), (1_000, 10_000), 4_000, 64)
 Figures = dict[str, float | int]
 
 
@@ -42,7 +43,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="only the last line")
     given = parser.parse_args()
     size = QUICK if given.quick else FULL
-    with stage.server() as server:
+    with stage.server(size.segments) as server:
         fleet = stage.build(server, "fleet", size.nodes)
         reference_url = reference.prepare(server, "reference")
         figures: Figures = {

@@ -29,8 +29,8 @@ STEPS = ["runtime.destroyed", "gpu.memory_cleared", "gpu.reset", "nvme.erased", 
 SEGMENTS = 64  # of the log, 16 MB each
 SETTINGS = {
     "shared_buffers": "512MB",
-    "min_wal_size": "2GB",
-    "max_wal_size": "4GB",
+    "min_wal_size": "4GB",
+    "max_wal_size": "6GB",
     "checkpoint_timeout": "30min",
 }
 
@@ -49,19 +49,20 @@ class Fleet:
 
 
 @contextmanager
-def server() -> Generator[EmbeddedPostgres, None, None]:
-    """Postgres as `penstock up` runs it: durable, every commit on disk."""
+def server(segments: int = SEGMENTS) -> Generator[EmbeddedPostgres, None, None]:
+    """Postgres as `penstock up` runs it: durable, every commit on disk. `segments` are as many
+    as will be written."""
     with postgres.temporary(SETTINGS) as started:
-        asyncio.run(_recycle_log(started.url("postgres", role="postgres")))
+        asyncio.run(_recycle_log(started.url("postgres", role="postgres"), segments))
         yield started
 
 
-async def _recycle_log(url: str) -> None:
+async def _recycle_log(url: str, segments: int) -> None:
     """A server that has run for a while writes over old segments of its log; a new one would
     first fill each with zeros, in the time of whoever writes."""
     connection = await asyncpg.connect(url)
     try:
-        for _ in range(SEGMENTS):
+        for _ in range(segments):
             await connection.execute("SELECT pg_logical_emit_message(false, '', '')")
             await connection.execute("SELECT pg_switch_wal()")
         await connection.execute("CHECKPOINT")
