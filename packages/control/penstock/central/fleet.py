@@ -6,7 +6,7 @@ exactly what is free: the lock is the leader. The log also remembers: any placem
 replayed on the fleet as it was.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypedDict, cast
 
@@ -16,6 +16,7 @@ from penstock.kernel.questions import Question
 from penstock_contracts.ids import AllocationId, NodeId, SlotId, TenantId
 
 LOCK: Final = 0x464C4545  # "FLEE"
+AT_ONCE: Final = 128  # nodes: what they take must fit the buffer of a socket
 ROOM: Final = "room"  # told when something may fit that did not before
 
 
@@ -110,13 +111,19 @@ async def revision(tx: Tx) -> int:
     return last
 
 
-async def nodes(tx: Tx, ids: Sequence[str] | None) -> list[NodeRow]:
-    """These nodes, or all, as the solver sees them."""
-    if ids is None:
-        rows = await tx.fetch("SELECT * FROM fleet_nodes")
-    else:
-        rows = await tx.fetch("SELECT * FROM fleet_nodes WHERE id = ANY($1)", ids)
+async def nodes(tx: Tx, ids: Sequence[str]) -> list[NodeRow]:
+    """These nodes as the solver sees them."""
+    rows = await tx.fetch("SELECT * FROM fleet_nodes WHERE id = ANY($1)", ids)
     return [cast("NodeRow", dict(row)) for row in rows]
+
+
+async def all_nodes(tx: Tx, use: Callable[[list[NodeRow]], None]) -> None:
+    """Have every node used as the solver sees it, some at a time."""
+    await tx.each(
+        "SELECT * FROM fleet_nodes",
+        lambda rows: use([cast("NodeRow", dict(row)) for row in rows]),
+        at_once=AT_ONCE,
+    )
 
 
 async def nodes_at(tx: Tx, revision: int, family: str) -> dict[str, tuple[int, NodeRow]]:

@@ -88,6 +88,21 @@ class Tx:
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         return await self.connection.fetch(sql, *args)
 
+    async def each(
+        self, sql: str, use: Callable[[list[asyncpg.Record]], None], *, at_once: int
+    ) -> None:
+        """Have all rows used, some at a time: while some are used, the next are read."""
+        cursor = await self.connection.cursor(sql)
+        coming = asyncio.ensure_future(cursor.fetch(at_once))
+        try:
+            while rows := await coming:
+                coming = asyncio.ensure_future(cursor.fetch(at_once))
+                await asyncio.sleep(0)  # it begins in the loop's next turn
+                use(rows)
+        finally:
+            if coming.cancel():  # what comes is not wanted: the connection is free when it is gone
+                await asyncio.wait([coming])
+
     async def fetchrow(self, sql: str, *args: object) -> asyncpg.Record | None:
         return await self.connection.fetchrow(sql, *args)
 

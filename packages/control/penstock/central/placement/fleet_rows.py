@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from penstock.central import fleet
+from penstock.central.fleet import NodeRow
 from penstock.central.nodes import service as nodes
 from penstock.central.placement.snapshot import see_all
 from penstock.kernel.db import Tx
@@ -13,8 +14,16 @@ from penstock_contracts.ids import NodeId
 
 async def wrong(tx: Tx, ids: Sequence[str] | None = None) -> dict[str, str]:
     """Of these nodes, or all: what is impossible, by node. The same judgement as the solver's."""
-    seen = see_all(await fleet.nodes(tx, ids))
-    return {node.id: why for node in seen if (why := quarantine.why(node))}
+    found: dict[str, str] = {}
+
+    def look(rows: list[NodeRow]) -> None:
+        found.update({n.id: why for n in see_all(rows) if (why := quarantine.why(n))})
+
+    if ids is None:
+        await fleet.all_nodes(tx, look)
+    else:
+        look(await fleet.nodes(tx, ids))
+    return found
 
 
 async def impossible(tx: Tx) -> Invariant:

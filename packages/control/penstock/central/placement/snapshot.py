@@ -36,7 +36,7 @@ class Snapshot:
         """The fleet as it is, given what its news were."""
         if self._settled < 0:
             revision = await fleet.revision(tx)
-            self._fleet = Fleet(see_all(await fleet.nodes(tx, None)))
+            self._fleet = await _read(tx)
             self._unsure.clear()
             gc.freeze()  # a fleet is large and lives long: collecting it in vain would take 100 ms
         else:
@@ -74,6 +74,18 @@ class Snapshot:
         self._settled = self._fleet.revision
         self._unsure.clear()
         return self._fleet
+
+
+async def _read(tx: Tx) -> Fleet:
+    """All of it. While nodes are put into it, the database reads the next ones."""
+    whole = Fleet()
+
+    def put(rows: list[NodeRow]) -> None:
+        for node in see_all(rows):
+            whole.put(node)
+
+    await fleet.all_nodes(tx, put)
+    return whole
 
 
 def see_all(rows: Iterable[NodeRow]) -> Iterable[Node]:
