@@ -81,7 +81,7 @@ async def test_what_is_suggested_while_somebody_waits_can_be_had(line: Kept) -> 
     assert followed.node_id == line.other
     problem, told = await refused(line, 1)
     assert told["changes"] == []
-    assert problem.suggestion == "ask with `queue: true` to wait as well"
+    assert problem.suggestion == "ask with `queue: true` (`--queue`) to wait as well"
 
 
 async def test_of_higher_priority_what_is_kept_can_be_had(line: Kept) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Final
 
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
@@ -18,6 +19,8 @@ from penstock.placement import estimates, solver
 from penstock.placement.model import Change, Fleet, Leeway, Refusal, Request
 from penstock.placement.waiting import Lease
 from penstock_contracts.ids import AllocationId, TenantId
+
+WAITING: Final = "`queue: true` (`--queue`)"  # in the API, and on the command line
 
 
 @dataclass(frozen=True)
@@ -167,13 +170,13 @@ def _suggestion(one: Unplaced, changes: Sequence[Change], ends: Sequence[Lease])
     if changes:
         return f"it would fit {changes[0].what}"
     if one.kept:
-        return "ask with `queue: true` to wait as well"
+        return f"ask with {WAITING} to wait as well"
     if not ends:
         known = "" if one.refusal.never else "no lease is known whose end would make room; "
         return f"{known}ask for another SKU, or the platform for more capacity or another policy"
     own = [lease.id for lease in ends if lease.tenant == one.want.project.tenant_id]
     which = f"{own[0]} to end" if own else "a lease to end"
-    return f"ask with `queue: true` to wait for {which}, or for another SKU"
+    return f"ask with {WAITING} to wait for {which}, or for another SKU"
 
 
 def _told(change: Change, want: Want) -> dict[str, object]:
