@@ -5,7 +5,6 @@ from typing import cast
 
 import pytest
 
-from penstock.central import fleet
 from penstock.central.allocations.model import Allocation
 from penstock.central.nodes import service as nodes
 from penstock.central.placement import receipts, replaying
@@ -41,7 +40,7 @@ async def drain(line: Line, node: str, *, draining: bool = True) -> None:
 async def stays_apart_from(line: Line, lease: Allocation) -> list[str]:
     """Nodes, by its receipt, which replays."""
     async with line.stage.database.transaction() as tx:
-        receipt = await fleet.receipt(tx, lease.id)
+        receipt = await receipts.of(tx, lease.id)
         assert receipt is not None
         assert (await replaying.replay(tx, receipt)).same
     return list(receipts.request_of(cast("dict[str, object]", receipt["request"])).apart_from)

@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from penstock.central import fleet
 from penstock.central.allocations.model import Allocation
 from penstock.central.availability import service as availability
 from penstock.central.nodes import service as nodes
@@ -105,7 +104,7 @@ async def test_what_is_kept_is_not_available(line: Kept) -> None:
 async def test_the_receipt_of_who_was_placed_beside_says_what_was_kept(line: Kept) -> None:
     placed = await line.hold(1)
     async with line.stage.database.transaction() as tx:
-        receipt = await fleet.receipt(tx, placed.id)
+        receipt = await receipts.of(tx, placed.id)
         assert receipt is not None
         assert (await replaying.replay(tx, receipt)).same
     request = receipts.request_of(cast("dict[str, object]", receipt["request"]))

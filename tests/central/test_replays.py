@@ -6,9 +6,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from penstock.central import fleet
 from penstock.central.nodes import service as nodes
-from penstock.central.placement import replaying
+from penstock.central.placement import receipts, replaying
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed
 from penstock.central.placement.replaying import Replay
@@ -46,7 +45,7 @@ async def lived(stage: Stage, seed: int) -> list[AllocationId]:
 
 async def replayed(database: Database, id: AllocationId) -> tuple[dict[str, Any], Replay]:
     async with database.transaction() as tx:
-        receipt = await fleet.receipt(tx, id)
+        receipt = await receipts.of(tx, id)
         assert receipt is not None
         return receipt, await replaying.replay(tx, receipt)
 
@@ -69,6 +68,7 @@ async def test_a_receipt_that_lies_is_found_out(database: Database, central_url:
     lies = {
         "node": '"node_elsewhere"',
         "rejections": '{"schedulable": 99}',
+        "fences": "[7]",
         "policy": '"another/1"',
         "fleet_revision": "0",
     }
@@ -82,7 +82,7 @@ async def test_a_receipt_that_lies_is_found_out(database: Database, central_url:
         )
         _, again = await replayed(database, id)
         assert not again.same
-        assert again.differences[0] in (field, "node")
+        assert again.differences[0] in (field, "node", "slots")
     await owner.close()
 
 

@@ -6,9 +6,9 @@ exactly what is free: the lock is the leader. The log also remembers: any placem
 replayed on the fleet as it was.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypedDict, cast
+from typing import Any, Final, TypedDict, cast
 
 from penstock.kernel import wakeups
 from penstock.kernel.db import Tx
@@ -153,8 +153,13 @@ async def leases_at(tx: Tx, revision: int) -> list[Change]:
     return [Change(r["revision"], r["kind"], r["node_id"], tuple(r["slot_ids"])) for r in rows]
 
 
-async def receipt(tx: Tx, id: AllocationId) -> dict[str, object] | None:
-    found: dict[str, object] | None = await tx.fetchval(
-        "SELECT receipt::json FROM fleet_changes WHERE allocation_id = $1 AND kind = 'claim'", id
+async def claimed(tx: Tx, id: AllocationId) -> tuple[str, list[str], Mapping[str, Any]] | None:
+    """The line of the log by which the lease was placed: its node, its slots, its receipt."""
+    row = await tx.fetchrow(
+        """
+        SELECT node_id, slot_ids, receipt::json FROM fleet_changes
+        WHERE allocation_id = $1 AND kind = 'claim'
+        """,
+        id,
     )
-    return found
+    return None if row is None else tuple(row)

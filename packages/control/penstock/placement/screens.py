@@ -9,6 +9,11 @@ from penstock.placement.requests import Request, Shape, Share
 from penstock.placement.states import Kind, State
 
 REMEMBERED_MAX: Final = 1024
+# The names of all rules, in the order in which a node meets them.
+TALLIED: Final = (
+    *(rule.__name__ for rule in cohorts.RULES),
+    *("apart", "kept", "large_enough", "free_enough"),
+)
 # Rules that say what a request may use, whatever is wrong with it now.
 REACH: Final = tuple(rule for rule in cohorts.RULES if rule is not cohorts.schedulable)
 

@@ -1,9 +1,9 @@
 """What may be seen of allocations. The caller owns the transaction."""
 
-from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize, authorize_list
 from penstock.central.allocations import store
 from penstock.central.allocations.model import Allocation, Status
+from penstock.central.placement import receipts
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -45,7 +45,7 @@ async def receipt(tx: Tx, actor: Actor, id: str) -> dict[str, object]:
             f"allocation {allocation.id} is {allocation.status}; only a placement has a receipt",
             code="not_placed",
         )
-    found = await fleet.receipt(tx, allocation.id)
+    found = await receipts.of(tx, allocation.id)
     if found is None:
         raise NotFound("allocation", id)
     return found

@@ -205,8 +205,8 @@ def _wanted(asks: Iterable[Ask], judge: Judge, outcomes: dict[str, Decided]) -> 
     return wanted
 
 
-def _receipt(want: Want, plan: Plan, current: Fleet) -> dict[str, object]:
-    return receipts.write(
+def _receipt(want: Want, plan: Plan, current: Fleet) -> str:
+    return receipts.keep(
         want.request, plan, policy_revision=want.policy_revision, revision=current.revision
     )
 

@@ -1,29 +1,67 @@
-"""Placement receipts: why a lease went where it did, enough to decide again."""
+"""Placement receipts: why a lease went where it did, enough to decide again.
+
+The log keeps them lean: what its own row says is not said again, nor what is as it always is.
+"""
 
 from collections.abc import Mapping
-from typing import Final, cast
+from functools import lru_cache
+from typing import Any, Final, cast
 
-from penstock.placement import solver
+import orjson
+
+from penstock.central import fleet
+from penstock.kernel.db import Tx
+from penstock.placement import screens, solver
 from penstock.placement.model import Plan, Request, Shape, Strategy
+from penstock.placement.nodes import WHOLE_MILLI
+from penstock_contracts.ids import AllocationId
 
+Receipt = dict[str, Any]  # JSON of our own making
 TUPLES: Final = ("sites", "families_allowed", "residency", "apart_from", "kept")
 
 
-def write(
-    request: Request, plan: Plan, *, policy_revision: int, revision: int
-) -> dict[str, object]:
-    """`revision` is the fleet's, when it was decided; `policy_revision` the tenant's policy's."""
+def keep(request: Request, plan: Plan, *, policy_revision: int, revision: int) -> str:
+    """For the log. `revision` is the fleet's, when it was decided; `policy_revision` the tenant's
+    policy's."""
+    return orjson.dumps(
+        {
+            "policy": solver.POLICY,
+            "policy_revision": policy_revision,
+            "fleet_revision": revision,
+            "request": orjson.Fragment(_lean(request)),
+            "fences": [taken.fence for taken in plan.taken],
+            "candidates": [(c.node_id, c.score, c.alike) for c in plan.candidates],
+            "rejections": {rule: count for rule, count in plan.rejections.items() if count},
+        }
+    ).decode()
+
+
+async def of(tx: Tx, id: AllocationId) -> Receipt | None:
+    """The receipt of a lease; None if it was never placed."""
+    claimed = await fleet.claimed(tx, id)
+    return None if claimed is None else recall(*claimed)
+
+
+def recall(node_id: str, slot_ids: list[str], kept: Mapping[str, Any]) -> Receipt:
+    """All of a receipt, from what the log kept of it."""
+    if "fences" not in kept:
+        return dict(kept)  # written when receipts were kept whole
+    rules = screens.TALLIED if kept["policy"] == solver.POLICY else ()
     return {
-        "policy": solver.POLICY,
-        "policy_revision": policy_revision,
-        "fleet_revision": revision,
-        "request": request,
-        "node": plan.node_id,
-        "slots": plan.taken,
-        "candidates": [
-            {"node": c.node_id, "score": c.score, "alike": c.alike} for c in plan.candidates
+        "policy": kept["policy"],
+        "policy_revision": kept["policy_revision"],
+        "fleet_revision": kept["fleet_revision"],
+        "request": orjson.loads(orjson.dumps(request_of(kept["request"]))),
+        "node": kept.get("node", node_id),
+        "slots": [
+            {"slot_id": slot, "fence": fence, "milli": WHOLE_MILLI}
+            for slot, fence in zip(slot_ids, kept["fences"], strict=False)
         ],
-        "rejections": plan.rejections,
+        "candidates": [
+            {"node": node, "score": score, "alike": alike}
+            for node, score, alike in kept["candidates"]
+        ],
+        "rejections": dict.fromkeys(rules, 0) | kept["rejections"],
     }
 
 
@@ -36,4 +74,12 @@ def request_of(kept: Mapping[str, object]) -> Request:
             fields[name] = tuple(cast("list[str]", fields[name]))
     fields["shape"] = Shape(str(kept["shape"]))
     fields["strategy"] = Strategy(str(kept.get("strategy", Strategy.PACK)))
-    return Request(**fields)  # pyright: ignore[reportArgumentType] # written by asdict
+    return Request(**fields)  # pyright: ignore[reportArgumentType] # written by `_lean`
+
+
+@lru_cache(maxsize=1024)
+def _lean(request: Request) -> bytes:
+    """Without what nobody asked for. Many ask for the same."""
+    fields = Request.__dataclass_fields__
+    every = {name: getattr(request, name) for name in fields}
+    return orjson.dumps({n: value for n, value in every.items() if value != fields[n].default})

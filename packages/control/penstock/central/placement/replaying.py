@@ -1,13 +1,12 @@
 """Deciding again, on the fleet as it was: does a receipt tell the truth?"""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
 from penstock.central import fleet
 from penstock.central.placement import receipts
+from penstock.central.placement.receipts import Receipt
 from penstock.central.placement.snapshot import see
 from penstock.kernel.db import Tx
 from penstock.placement import solver
@@ -20,11 +19,10 @@ class Replay:
 
     same: bool
     differences: list[str]
-    receipt: dict[str, object] | None  # None: it would be refused
+    receipt: Receipt | None  # None: it would be refused
 
 
-async def replay(tx: Tx, receipt: Mapping[str, Any]) -> Replay:
-    """A receipt is JSON of our own making: its fields are what `receipts.write` wrote."""
+async def replay(tx: Tx, receipt: Receipt) -> Replay:
     if receipt["policy"] != solver.POLICY:
         return Replay(False, ["policy"], None)
     request = receipts.request_of(receipt["request"])
@@ -33,10 +31,11 @@ async def replay(tx: Tx, receipt: Mapping[str, Any]) -> Replay:
     plan = solver.solve(request, past)
     if not isinstance(plan, Plan):
         return Replay(False, ["node"], None)
-    decided = receipts.write(
+    kept = receipts.keep(
         request, plan, policy_revision=receipt["policy_revision"], revision=revision
     )
-    again: dict[str, object] = orjson.loads(orjson.dumps(decided))
+    slot_ids = [taken.slot_id for taken in plan.taken]
+    again = receipts.recall(plan.node_id, slot_ids, orjson.loads(kept))
     differences = [name for name in receipt if receipt[name] != again.get(name)]
     return Replay(not differences, differences, again)
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Self
 
-import orjson
-
 from penstock.central.allocations import orders, partings, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.answers import keyed
@@ -73,7 +71,7 @@ class Placement:
     allocation: Allocation
     plan: Plan
     revision: int
-    receipt: dict[str, object]
+    receipt: str  # as the log keeps it
 
 
 class Writer:
@@ -169,7 +167,7 @@ def _texts(placed: Sequence[Placement]) -> list[str]:
         [" ".join([taken.slot_id for taken in one.plan.taken]) for one in placed],
         [" ".join([str(taken.fence) for taken in one.plan.taken]) for one in placed],
         [str(one.revision) for one in placed],
-        [orjson.dumps(one.receipt).decode() for one in placed],
+        [one.receipt for one in placed],
     ]
     return [SEPARATOR.join(column) for column in columns]
 
