@@ -12,10 +12,15 @@ from penstock_contracts.ids import AllocationId
 PROVE = """
     INSERT INTO cleanup_proofs
         (id, slot_id, fence, allocation_id, tenant_id, payload, signature, proven_at)
-    SELECT 'proof_' || slot_id || fence, slot_id, fence, allocation_id, tenant_id, '', '', $2
-    FROM claims WHERE allocation_id = ANY($1) AND freed_at IS NULL
+    SELECT 'proof_' || c.slot_id || c.fence, c.slot_id, c.fence, a.id, a.tenant_id, '', '', $2
+    FROM allocations a JOIN claims c ON c.slot_id = ANY(a.slot_ids) AND c.allocation_id = a.id
+    WHERE a.id = ANY($1) AND c.freed_at IS NULL
 """
-FREE = "UPDATE claims SET freed_at = $2 WHERE allocation_id = ANY($1) AND freed_at IS NULL"
+FREE = """
+    UPDATE claims c SET freed_at = $2 FROM allocations a
+    WHERE a.id = ANY($1) AND c.slot_id = ANY(a.slot_ids) AND c.allocation_id = a.id
+        AND c.freed_at IS NULL
+"""
 END = """
     UPDATE allocations SET desired = 'released', desired_at = $2, observed = 'released',
         freed_at = $2 WHERE id = ANY($1)
@@ -23,8 +28,8 @@ END = """
 LOG = """
     INSERT INTO fleet_changes (revision, kind, node_id, slot_ids, allocation_id, tenant_id, at)
     SELECT (SELECT max(revision) FROM fleet_changes) + row_number() OVER (), 'free', node_id,
-        array_agg(slot_id), allocation_id, tenant_id, $2
-    FROM claims WHERE allocation_id = ANY($1) GROUP BY node_id, allocation_id, tenant_id
+        slot_ids, id, tenant_id, $2
+    FROM allocations WHERE id = ANY($1)
 """
 
 

@@ -30,6 +30,7 @@ BROKEN: dict[str, str] = {
     "slice_beside_baremetal": f"{CLAIM} SELECT s.id, 1, 'alloc_x', a.tenant_id, s.node_id, now() "
     "FROM slots s JOIN allocations a USING (node_id) WHERE s.kind = 'chassis'",
     "claims_of_wrong_size": "UPDATE allocations SET gpus = 3",
+    "claims_other_than_its_slots": "UPDATE allocations SET slot_ids = slot_ids[2:]",
     "freed_out_of_step": "UPDATE allocations SET freed_at = now()",
     "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
     "gpus_held_out_of_step": "UPDATE gpus_held SET gpus = 1",
@@ -42,7 +43,7 @@ BROKEN: dict[str, str] = {
     "debit_is_not_the_cost": "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, "
     "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)' FROM allocations",
     "unplaced_holds_something": "ALTER TABLE allocations DROP CONSTRAINT placed_or_waits; "
-    "UPDATE allocations SET placed_at = NULL, node_id = NULL, site_id = NULL",
+    "UPDATE allocations SET placed_at = NULL, node_id = NULL, site_id = NULL, slot_ids = NULL",
     "offboarded_tenant_holds_leases": "UPDATE tenants SET status = 'offboarded'",
     "onboarding_abandoned": "UPDATE tenants SET status = 'onboarding'",
     "assignment_outside_its_pool": f"{ASSIGNED} 4, now() FROM tenants",

@@ -126,17 +126,18 @@ async def test_a_fleet_that_is_stale_is_noticed_and_planned_again(database: Data
         await tx.execute(
             """
             INSERT INTO allocations
-            SELECT (jsonb_populate_record(a, '{"id": "alloc_x", "gpus": 6}')).* FROM allocations a
-            """
+            SELECT (jsonb_populate_record(a, jsonb_build_object('id', 'alloc_x', 'gpus', 6,
+                'slot_ids', ARRAY(SELECT id FROM slots WHERE kind = 'gpu' AND id <> ALL($1)
+                    ORDER BY index LIMIT 6)))).* FROM allocations a
+            """,
+            list(known.slot_ids),
         )
         await tx.execute(
             """
             INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
-            SELECT id, 1, 'alloc_x', $1, node_id, now() FROM slots
-            WHERE kind = 'gpu' AND id <> ALL($2) ORDER BY index LIMIT 6
-            """,
-            known.tenant_id,
-            list(known.slot_ids),
+            SELECT unnest(slot_ids), 1, id, tenant_id, node_id, now() FROM allocations
+            WHERE id = 'alloc_x'
+            """
         )
         left: str = await tx.fetchval(
             "SELECT id FROM slots WHERE kind = 'gpu' AND id NOT IN (SELECT slot_id FROM claims)"
@@ -246,7 +247,8 @@ async def test_who_waited_too_long_for_a_batch_is_told_and_not_placed(
 ALWAYS_LATE = """
     CREATE SEQUENCE attempts;
     GRANT ALL ON attempts TO PUBLIC;
-    CREATE FUNCTION be_first() RETURNS trigger LANGUAGE plpgsql AS $$
+    CREATE FUNCTION be_first() RETURNS trigger
+        LANGUAGE plpgsql SECURITY DEFINER SET session_replication_role = replica AS $$
     BEGIN
         PERFORM nextval('attempts');
         INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)

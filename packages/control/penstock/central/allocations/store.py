@@ -28,12 +28,11 @@ from penstock_contracts.ids import (
 from penstock_contracts.wire_pb2 import Signed
 
 SELECT = """
-    SELECT a.*, k.name AS sku_name, p.organization_id, held.slot_ids, held.blocked_reason
+    SELECT a.*, k.name AS sku_name, p.organization_id, held.blocked_reason
     FROM allocations a JOIN skus k ON k.id = a.sku_id JOIN projects p ON p.id = a.project_id
     CROSS JOIN LATERAL (
-        SELECT array_agg(c.slot_id ORDER BY s.kind, s.index, c.slot_id) AS slot_ids,
-            coalesce(max(c.blocked_reason) FILTER (WHERE c.freed_at IS NULL), '') AS blocked_reason
-        FROM claims c LEFT JOIN slots s ON s.id = c.slot_id WHERE c.allocation_id = a.id) AS held
+        SELECT coalesce(max(c.blocked_reason), '') AS blocked_reason FROM claims c
+        WHERE c.slot_id = ANY(a.slot_ids) AND c.allocation_id = a.id AND c.freed_at IS NULL) AS held
 """
 
 # The same as Allocation.status, where a list is to be filtered by it.
@@ -208,12 +207,9 @@ async def running_slices(
     """Slices that run, each with its slots and the request that it was placed for."""
     return await tx.fetch(
         """
-        SELECT a.id, a.tenant_id, a.node_id, held.slot_ids, r.receipt::json -> 'request' AS request
+        SELECT a.id, a.tenant_id, a.node_id, a.slot_ids, r.receipt::json -> 'request' AS request
         FROM allocations a
         JOIN fleet_changes r ON r.allocation_id = a.id AND r.kind = 'claim'
-        JOIN (SELECT allocation_id, array_agg(slot_id ORDER BY slot_id) AS slot_ids
-            FROM claims WHERE freed_at IS NULL GROUP BY allocation_id) AS held
-            ON held.allocation_id = a.id
         WHERE a.freed_at IS NULL AND a.shape = 'gpu_slice' AND a.desired = 'active'
             AND a.observed = 'active' AND a.family = ANY($1) AND a.site_id = ANY($2)
         """,
@@ -325,8 +321,9 @@ async def finish_if_freed(tx: Tx, id: AllocationId) -> bool:
     """Mark the allocation freed once none of its slots is held."""
     changed = await tx.execute(
         """
-        UPDATE allocations SET freed_at = $2 WHERE id = $1 AND freed_at IS NULL AND NOT EXISTS (
-            SELECT FROM claims WHERE allocation_id = $1 AND freed_at IS NULL)
+        UPDATE allocations a SET freed_at = $2
+        WHERE id = $1 AND freed_at IS NULL AND NOT EXISTS (SELECT FROM claims c
+            WHERE c.slot_id = ANY(a.slot_ids) AND c.allocation_id = $1 AND c.freed_at IS NULL)
         """,
         id,
         tx.now,

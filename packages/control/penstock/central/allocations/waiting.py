@@ -67,14 +67,16 @@ async def place(tx: Tx, placed: Sequence[Allocation]) -> None:
         return
     await tx.execute(
         """
-        UPDATE allocations a SET site_id = new.site, node_id = new.node, placed_at = $4,
-            kept_nodes = '{}', estimate = NULL
-        FROM unnest($1::text[], $2::text[], $3::text[]) AS new (id, site, node)
+        UPDATE allocations a SET site_id = new.site, node_id = new.node,
+            slot_ids = string_to_array(new.slots, ' '), placed_at = $5, kept_nodes = '{}',
+            estimate = NULL
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS new (id, site, node, slots)
         WHERE a.id = new.id
         """,
         [a.id for a in placed],
         [a.where[0] for a in placed],
         [a.where[1] for a in placed],
+        [" ".join(a.slot_ids) for a in placed],
         tx.now,
     )
 
@@ -119,8 +121,7 @@ async def ending(tx: Tx) -> list[Lease]:
 
 async def leases_on(tx: Tx, nodes: Sequence[str]) -> list[Lease]:
     """The leases that hold something on these nodes."""
-    held = "SELECT allocation_id FROM claims WHERE node_id = ANY($1) AND freed_at IS NULL"
-    return await _leases(tx, f"a.id IN ({held})", list(nodes))
+    return await _leases(tx, "a.node_id = ANY($1) AND a.freed_at IS NULL", list(nodes))
 
 
 async def _leases(tx: Tx, which: str, *args: object) -> list[Lease]:
@@ -129,7 +130,8 @@ async def _leases(tx: Tx, which: str, *args: object) -> list[Lease]:
         SELECT a.id, a.tenant_id, a.gpus, a.ends_at, c.node_id,
             array_agg(c.slot_id ORDER BY c.slot_id) AS slots,
             array_agg(c.fence ORDER BY c.slot_id) AS fences
-        FROM allocations a JOIN claims c ON c.allocation_id = a.id AND c.freed_at IS NULL
+        FROM allocations a JOIN claims c
+            ON c.slot_id = ANY(a.slot_ids) AND c.allocation_id = a.id AND c.freed_at IS NULL
         WHERE {which} GROUP BY a.id, c.node_id ORDER BY a.id, c.node_id
         """,  # noqa: S608 # the callers are above
         *args,

@@ -14,7 +14,7 @@ async def running(tx: Tx, families: list[str], site_ids: list[str]) -> list[Leas
             id=row["id"],
             tenant=row["tenant_id"],
             node_id=row["node_id"],
-            slot_ids=tuple(row["slot_ids"]),
+            slot_ids=tuple(sorted(row["slot_ids"])),
             request=receipts.request_of(row["request"]),
         )
         for row in rows

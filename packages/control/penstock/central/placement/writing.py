@@ -29,32 +29,32 @@ def _columns(*numbers: int) -> str:
 # The claims' trigger runs when all of it is done, so it sees the allocations. A slot that is
 # held already is a unique violation: the fleet was stale, and nothing was written.
 PLACE: Final = f"""
-    WITH made AS (
+    WITH placed AS MATERIALIZED (
+        SELECT new.*, string_to_array(slots, ' ') AS slot_ids
+        FROM unnest({_columns(*range(2, 23))}) AS new (id, tenant, node, slots, fences, revision,
+            receipt, waited, project, sku, shape, family, currency, site, by, correlation, gpus,
+            price, priority, asked_site, ends)
+    ), made AS (
         INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, currency,
-            site_id, node_id, created_by, correlation_id, gpus, price_micros_per_gpu_hour,
-            priority, asked_site_id, ends_at, desired, desired_at, revision, created_at, placed_at)
-        SELECT id, tenant, project, sku, shape, family, currency, site, node, by, correlation,
-            gpus::int, price::bigint, priority::smallint, nullif(asked_site, ''),
+            site_id, node_id, slot_ids, created_by, correlation_id, gpus,
+            price_micros_per_gpu_hour, priority, asked_site_id, ends_at, desired, desired_at,
+            revision, created_at, placed_at)
+        SELECT id, tenant, project, sku, shape, family, currency, site, node, slot_ids, by,
+            correlation, gpus::int, price::bigint, priority::smallint, nullif(asked_site, ''),
             nullif(ends, '')::timestamptz, 'active', $1, 1, $1, $1
-        FROM unnest({_columns(*range(2, 18))}) AS new (id, tenant, project, sku, shape, family,
-            currency, site, node, by, correlation, gpus, price, priority, asked_site, ends)
-    ), placed AS MATERIALIZED (
-        SELECT id, tenant, node, revision, receipt, string_to_array(slots, ' ') AS slots,
-            string_to_array(fences, ' ') AS fences
-        FROM unnest({_columns(*range(18, 25))})
-            AS new (id, tenant, node, slots, fences, revision, receipt)
+        FROM placed WHERE waited = 'no'
     ), held AS (
         INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
         SELECT slot, fence::bigint, id, tenant, node, $1
-        FROM placed, unnest(slots, fences) AS one (slot, fence)
+        FROM placed, unnest(slot_ids, string_to_array(fences, ' ')) AS one (slot, fence)
     ), logged AS (
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
-        SELECT revision::bigint, 'claim', node, slots, id, tenant, receipt, $1 FROM placed
+        SELECT revision::bigint, 'claim', node, slot_ids, id, tenant, receipt, $1 FROM placed
     ), answered AS (
-        {recording(32)}
+        {recording(30)}
     )
-    SELECT {append(25)}
+    SELECT {append(23)}
 """  # noqa: S608 numbers of parameters, nothing else
 BINDINGS: Final = """
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
@@ -143,17 +143,22 @@ def _answers(placed: Sequence[Placement], now: datetime) -> tuple[object, ...]:
 
 
 def _texts(placed: Sequence[Placement]) -> list[str]:
-    made = [one.allocation for one in placed if not one.want.waited]
+    made = [one.allocation for one in placed]
     columns: list[Iterable[str]] = [
         [a.id for a in made],
         [a.tenant_id for a in made],
+        [a.where[1] for a in made],
+        [" ".join(a.slot_ids) for a in made],
+        [" ".join([str(taken.fence) for taken in one.plan.taken]) for one in placed],
+        [str(one.revision) for one in placed],
+        [one.receipt for one in placed],
+        ["yes" if one.want.waited else "no" for one in placed],
         [a.project_id for a in made],
         [a.sku_id for a in made],
         [a.shape for a in made],
         [a.family for a in made],
         [a.currency for a in made],
         [a.where[0] for a in made],
-        [a.where[1] for a in made],
         [a.created_by for a in made],
         [a.correlation_id for a in made],
         [str(a.gpus) for a in made],
@@ -161,13 +166,6 @@ def _texts(placed: Sequence[Placement]) -> list[str]:
         [str(a.wait.priority) for a in made],
         [a.wait.asked_site_id or "" for a in made],
         [a.wait.ends_at.isoformat() if a.wait.ends_at else "" for a in made],
-        [one.allocation.id for one in placed],
-        [one.allocation.tenant_id for one in placed],
-        [one.plan.node_id for one in placed],
-        [" ".join([taken.slot_id for taken in one.plan.taken]) for one in placed],
-        [" ".join([str(taken.fence) for taken in one.plan.taken]) for one in placed],
-        [str(one.revision) for one in placed],
-        [one.receipt for one in placed],
     ]
     return [SEPARATOR.join(column) for column in columns]
 

@@ -53,7 +53,8 @@ async def of_nodes(tx: Tx, ids: list[NodeId]) -> list[Slot]:
 
 async def of_allocation(tx: Tx, id: AllocationId) -> list[Slot]:
     """The slots that the allocation holds now."""
-    rows = await tx.fetch(f"{SELECT} WHERE c.allocation_id = $1 {ORDER}", id)
+    of_it = "s.id = ANY((SELECT slot_ids FROM allocations WHERE id = $1)::text[])"
+    rows = await tx.fetch(f"{SELECT} WHERE {of_it} AND c.allocation_id = $1 {ORDER}", id)
     return [_slot(row) for row in rows]
 
 
