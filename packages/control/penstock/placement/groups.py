@@ -72,7 +72,7 @@ class Group:
 
 
 class Index(Generic[S]):
-    """Which nodes are in which state.."""
+    """Which nodes are in which state."""
 
     def __init__(self) -> None:
         self.live: dict[S, dict[Cohort, Group]] = {}

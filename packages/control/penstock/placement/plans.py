@@ -1,13 +1,13 @@
 """What placement answers: a plan, or a refusal that says why."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from penstock.placement.nodes import WHOLE_MILLI
 from penstock.placement.requests import Request
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """A slot and the fence of its new claim; `milli` of it, if it is shared."""
 
     slot_id: str
@@ -15,8 +15,7 @@ class Taken:
     milli: int = WHOLE_MILLI
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """What a plan takes of one node."""
 
     node_id: str
@@ -25,8 +24,7 @@ class Part:
     memory_mib: int = 0
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A node that fits, standing for all that are in the same state."""
 
     node_id: str
@@ -34,8 +32,7 @@ class Candidate:
     alike: int = 1
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     site_id: str
     parts: tuple[Part, ...]
     candidates: tuple[Candidate, ...]

@@ -50,7 +50,7 @@ def suppose(fleet: Fleet, ended: Iterable[Lease] = ()) -> Generator[Supposition]
 
 def _before(part: Part) -> Part:
     """The fences that the slots had before they were claimed."""
-    return replace(part, taken=tuple(replace(taken, fence=taken.fence - 1) for taken in part.taken))
+    return part._replace(taken=tuple(t._replace(fence=t.fence - 1) for t in part.taken))
 
 
 def _as_plan(part: Part) -> Plan:

@@ -30,7 +30,7 @@ def keep(request: Request, plan: Plan, *, policy_revision: int, revision: int) -
             "fleet_revision": revision,
             "request": orjson.Fragment(_lean(request)),
             "fences": [taken.fence for taken in plan.taken],
-            "candidates": [(c.node_id, c.score, c.alike) for c in plan.candidates],
+            "candidates": [tuple(candidate) for candidate in plan.candidates],
             "rejections": {rule: count for rule, count in plan.rejections.items() if count},
         }
     ).decode()

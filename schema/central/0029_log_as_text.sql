@@ -1,0 +1,2 @@
+-- The fleet's log is read as text.
+DROP TYPE fleet_change;
