@@ -64,6 +64,7 @@ from penstock.central.usage import api as usage
 from penstock.kernel import authority, db, description, migrations, ops, process, sealing, web
 from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
+from penstock.kernel.direct import Direct
 from penstock.kernel.edge import Doors, Edge
 from penstock.kernel.gateway import Gateway
 from penstock.kernel.objects import Objects
@@ -173,9 +174,10 @@ async def serve(settings: CentralSettings) -> None:
         process.tell_ready(api=f"http://{settings.http_listen}")
 
 
-def front(app: ASGIApp, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
+def front(app: FastAPI, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
     """The API behind its gateway."""
-    edge = Edge(app, gateway, DOORS, hsts_s=settings.hsts_s, refused=refusals.respond)
+    inner = Direct(app, allocations.asking.routes)
+    edge = Edge(inner, gateway, DOORS, hsts_s=settings.hsts_s, refused=refusals.respond)
     if not settings.cors_origins:
         return edge
     return CORSMiddleware(

@@ -102,19 +102,22 @@ def refuse_unknown_parameters(request: Request, known: AbstractSet[str]) -> None
 
 
 class LeanRoute(APIRoute):
-    """For a route that must cost little: its endpoint takes the request and the body, and makes
-    the response itself. It opens no transaction."""
+    """For a route that must cost little (see `direct`): its endpoint takes the request and the
+    body, and makes the response itself. It opens no transaction."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        return self.respond
+
+    async def respond(self, request: Request) -> Response:
+        refuse_unknown_parameters(request, frozenset())
+        request.state.actor = await self.authenticate(request)
+        response: Response = await self.endpoint(request, parse(self.body, await request.body()))
+        return response
+
+    @cached_property
+    def body(self) -> type[Body]:
         body: type[Body] = get_type_hints(self.endpoint)["body"]
-
-        async def handler(request: Request) -> Response:
-            refuse_unknown_parameters(request, frozenset())
-            request.state.actor = await self.authenticate(request)
-            response: Response = await self.endpoint(request, parse(body, await request.body()))
-            return response
-
-        return handler
+        return body
 
     async def authenticate(self, request: Request) -> Actor:
         actor: Actor = await request.app.state.authenticate(request)
