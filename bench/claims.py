@@ -23,17 +23,20 @@ PLACEMENT_CLAIMS_PER_S = 2.8  # OpenStack Placement 16.0, 5,000 providers, one w
 class Size:
     nodes: int
     leases: int  # that run when central starts
-    rounds: int
+    rounds: int  # of claims in process
     seconds: float  # of each round, each side
-    requests: int  # over HTTP, each round
+    loads: int  # over HTTP
+    requests: int  # of each load
     open_loop: tuple[float, ...]
     fleets: tuple[int, ...]
     decisions: int
     segments: int  # of the database's log
 
 
-FULL = Size(10_000, 50_000, 7, 3.0, 6_000, (500.0, 1_000.0), (1_000, 10_000, 100_000), 20_000, 192)
-QUICK = Size(2_000, 5_000, 5, 1.0, 1_500, (500.0,), (1_000, 10_000), 4_000, 64)
+FULL = Size(
+    10_000, 50_000, 11, 3.0, 7, 6_000, (500.0, 1_000.0), (1_000, 10_000, 100_000), 20_000, 192
+)
+QUICK = Size(2_000, 5_000, 7, 0.7, 5, 1_200, (500.0,), (1_000, 10_000), 4_000, 40)
 Figures = dict[str, float | int]
 
 
@@ -61,7 +64,7 @@ def main() -> None:
 def in_process(fleet: Fleet, reference_url: str, size: Size) -> Figures:
     claiming = inprocess.Claiming(fleet)
     try:
-        claiming.claims_per_s(size.seconds / 2)  # warm
+        claiming.claims_per_s(size.seconds)  # warm
         found = rounds.alternate(
             lambda: claiming.claims_per_s(size.seconds),
             lambda: reference.pgbench(reference_url, seconds=max(1, round(size.seconds))),
@@ -84,7 +87,7 @@ def over_http(fleet: Fleet, reference_url: str, size: Size) -> Figures:
         http.load(running, fleet, count=size.requests // 2, seed=0)  # warm
         closed = [
             http.load(running, fleet, count=size.requests, seed=seed)
-            for seed in range(1, size.rounds + 1)
+            for seed in range(1, size.loads + 1)
         ]
         figures = _latencies(fleet, reference_url, size, running)
     rate = statistics.median(one.per_s for one in closed)
@@ -107,7 +110,7 @@ def _latencies(fleet: Fleet, reference_url: str, size: Size, running: central.Ce
         for seed in range(3):
             count = round(per_s * 2 * size.seconds)
             opened = http.load(running, fleet, count=count, seed=100 + seed, per_s=per_s)
-            bare = asyncio.run(reference.bare_claims_s(reference_url, 500))
+            bare = asyncio.run(reference.bare_claims_s(reference_url, 300))
             p99s.append(rounds.percentile(opened.took_s, 0.99))
             ratios.append(p99s[-1] / rounds.percentile(bare, 0.99))
         name = f"open_loop_{per_s:.0f}"
