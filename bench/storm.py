@@ -28,12 +28,18 @@ REPLICAS = 2
 NODES = 300
 KILL_EVERY_S = 3.0
 
-# Fences of a slot are 1, 2, 3 … and each hold begins after the one before it ended.
+# Each lease has a fence of its own, that of its line of the log; and each hold of a slot begins
+# after the one before it ended.
 BROKEN = {
     "slots held twice": """
         SELECT slot_id FROM claims WHERE freed_at IS NULL GROUP BY slot_id HAVING count(*) > 1""",
-    "fences with gaps": """
-        SELECT slot_id FROM claims GROUP BY slot_id HAVING max(fence) <> count(*)""",
+    "fences that are not the log's": """
+        SELECT slot_id FROM claims c FULL JOIN (SELECT revision, allocation_id AS lease, slot
+            FROM fleet_changes, unnest(slot_ids) AS slot WHERE kind = 'claim') AS line
+            ON line.revision = c.fence AND line.slot = c.slot_id AND line.lease = c.allocation_id
+        WHERE c.slot_id IS NULL OR line.slot IS NULL""",
+    "lines of the log that are missing": """
+        SELECT max(revision) FROM fleet_changes HAVING max(revision) <> count(*)""",
     "holds that overlap": """
         SELECT slot_id FROM (SELECT slot_id, claimed_at, lag(freed_at, 1, '-infinity') OVER
             (PARTITION BY slot_id ORDER BY fence) AS before FROM claims) AS hold

@@ -47,7 +47,7 @@
 mtype = { NEW, HELD, ASKED, FREED };
 mtype stage[LEASES] = NEW;
 byte holder[2];                    /* lease + 1; 0: free */
-byte fence[2];                     /* of the slot's last claim */
+byte fence[2];                     /* of the slot's last claim; all that counts is that it grows */
 byte claim[LEASES * 2];            /* the fence of this lease's claim of a slot */
 byte ask[LEASES];                  /* the nonce that was asked for last */
 byte covers[LEASES * (ASKS + 1)];  /* the slots that an ask is about, a bit for each */

@@ -69,7 +69,7 @@ def _decide(fleet: Fleet, asked: list[Request], rng: random.Random) -> float:
 
 def _free(fleet: Fleet, plan: Plan) -> None:
     for part in plan.parts:
-        fleet.free(part.node_id, [taken.slot_id for taken in part.taken])
+        fleet.free(part)
 
 
 def _request(rng: random.Random) -> Request:
@@ -91,7 +91,7 @@ def _fleet(nodes: int) -> Fleet:
 def _node(number: int) -> Node:
     def slot(index: int) -> Slot:
         fabric = f"fabric-{number}-{index}"
-        return Slot(f"slot_{number:020d}{index:06d}", index, index // 4, 0, True, True, fabric)
+        return Slot(f"slot_{number:020d}{index:06d}", index, index // 4, True, True, fabric)
 
     return Node(
         id=f"node_{number:026d}",

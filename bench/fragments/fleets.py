@@ -48,5 +48,5 @@ def _lease(made: Leased, number: int, gpus: list[int]) -> None:
 
 def _node(number: int, free: list[int]) -> Node:
     id = f"node_{number:05}"
-    gpus = tuple(Slot(f"{id}_{n}", n, n // 4, 0, True, n in free, f"f{n}") for n in range(GPUS))
-    return Node(id, "site", "h100", "", Slot(f"{id}_c", 0, 0, 0, True, True), gpus)
+    gpus = tuple(Slot(f"{id}_{n}", n, n // 4, True, n in free, f"f{n}") for n in range(GPUS))
+    return Node(id, "site", "h100", "", Slot(f"{id}_c", 0, 0, True, True), gpus)

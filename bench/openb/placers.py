@@ -29,7 +29,7 @@ def _share(pod: Pod) -> Share:
 
 def _node(machine: Machine) -> Node:
     def slot(name: str, index: int) -> Slot:
-        return Slot(f"{machine.name}/{name}", index, 0, 0, approved=True, free=True)
+        return Slot(f"{machine.name}/{name}", index, 0, approved=True, free=True)
 
     return Node(
         id=machine.name,

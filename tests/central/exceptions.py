@@ -17,7 +17,7 @@ PUBLIC: Final = {
     "month_of", "month_began", "monthly_costs", "scope", "scope_multirange",  # so are these
     "quota_use", "count_spent",  # read and write as their caller
     # Triggers that only refuse.
-    "stays", "allocations_refer", "claims_refer", "claim_proven", "assignment_may_end",
+    "stays", "allocations_refer", "claim_proven", "assignment_may_end",
     "tenant_holds_nothing",
 }  # fmt: skip
 # Unique keys that do not begin with the tenant, in tables that tenants write: a conflict tells

@@ -202,8 +202,8 @@ class Told:
 
 
 def node(id: str, site: str, reserved_for: str = "") -> Node:
-    gpus = tuple(Slot(f"{id}_{n}", n, 0, 0, True, True) for n in range(8))
-    chassis = Slot(f"{id}_c", 0, 0, 0, True, True)
+    gpus = tuple(Slot(f"{id}_{n}", n, 0, True, True) for n in range(8))
+    chassis = Slot(f"{id}_c", 0, 0, True, True)
     return Node(id, site, "h100", "", chassis, gpus, reserved_for=reserved_for)
 
 

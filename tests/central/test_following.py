@@ -16,6 +16,7 @@ from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database
 from penstock.kernel.questions import ask
 from penstock.kernel.wakeups import Wakeups
+from penstock.placement.model import Fleet, Part
 
 from . import fleet_stage
 from .fleet_stage import Stage
@@ -33,6 +34,12 @@ async def place(committer: Committer, stage: Stage, gpus: int) -> Placed:
 async def violations(database: Database) -> dict[str, int]:
     async with database.transaction() as tx:
         return {i.name: i.violations for i in await invariants.check(tx) if i.violations}
+
+
+def states(known: Fleet) -> dict[str, object]:
+    family = known.family("h100")
+    assert family is not None
+    return {id: (row.state, row.cohort.traits) for id, row in family.rows.items()}
 
 
 async def read_and_lose_the_session(snapshot: Snapshot, database: Database, url: str) -> None:
@@ -93,11 +100,9 @@ async def test_a_read_that_ends_half_way_applies_nothing(
         await read_and_lose_the_session(snapshot, database, central_url)
     async with database.look() as tx:
         known = await snapshot.borrow(tx, await ask(tx, snapshot.news()))
-        rows = await tx.fetch("SELECT slot_id, fence FROM claims WHERE freed_at IS NULL")
-    family = known.family("h100")
-    assert family is not None
-    part = family.slots(str(held.allocation.node_id), [row["slot_id"] for row in rows])
-    assert [taken.fence for taken in part.taken] == [row["fence"] for row in rows] == [1] * 4
+        whole = await Snapshot().borrow(tx, [])
+    assert known.holds(Part(str(held.allocation.node_id), held.allocation.slot_ids))
+    assert states(known) == states(whole)
 
 
 async def test_a_replica_that_is_told_of_room_follows_while_nobody_asks(

@@ -65,19 +65,51 @@ async def test_leases_from_before_are_told_their_slots(old: str) -> None:
     assert wrong == []
 
 
-async def test_a_lease_claims_no_slot_but_its_own(database: Database) -> None:
-    stage = await fleet_stage.build(database, nodes=1)
-    held = (await lease(stage, 2)).allocation
-    with pytest.raises(asyncpg.ForeignKeyViolationError, match=held.id):
+# Lines of the log that say something else of a lease than the lease says of itself.
+STRAY = {
+    "other slots of its node": "node_id, ARRAY(SELECT s.id FROM slots s WHERE s.node_id = a.node_id"
+    " AND s.id <> ALL(a.slot_ids) LIMIT 2), id, tenant_id",
+    "one slot less": "node_id, slot_ids[2:], id, tenant_id",
+    "slots of another node": "(SELECT n.id FROM nodes n WHERE n.id <> a.node_id),"
+    " ARRAY(SELECT s.id FROM slots s WHERE s.node_id <> a.node_id LIMIT 2), id, tenant_id",
+    "another node": "(SELECT n.id FROM nodes n WHERE n.id <> a.node_id), slot_ids, id, tenant_id",
+    "another tenant": "node_id, slot_ids, id, 'tenant_x'",
+    "another lease": "node_id, slot_ids, 'alloc_x', tenant_id",
+}
+
+
+@pytest.mark.parametrize("line", STRAY.values(), ids=STRAY)
+async def test_a_line_of_the_log_claims_what_its_lease_says(database: Database, line: str) -> None:
+    stage = await fleet_stage.build(database, nodes=2)
+    await lease(stage, 2)
+    with pytest.raises(asyncpg.ForeignKeyViolationError, match="not on one node"):
         async with database.transaction() as tx:
             await tx.execute(
-                """
-                INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
-                SELECT s.id, 1, a.id, a.tenant_id, a.node_id, now()
-                FROM allocations a JOIN slots s USING (node_id)
-                WHERE a.id = $1 AND s.id <> ALL(a.slot_ids) LIMIT 1
-                """,
-                held.id,
+                "INSERT INTO fleet_changes (revision, kind, receipt, at, node_id, slot_ids,"
+                f" allocation_id, tenant_id) SELECT 99, 'claim', '', now(), {line}"
+                " FROM allocations a"
+            )
+
+
+async def test_a_claim_is_made_by_its_line_of_the_log(database: Database) -> None:
+    stage = await fleet_stage.build(database, nodes=1)
+    held = (await lease(stage, 2)).allocation
+    made = await database.fetch(
+        "SELECT c.slot_id, c.node_id, c.tenant_id, c.claimed_at = l.at AS then FROM claims c"
+        " JOIN fleet_changes l ON (l.revision, l.allocation_id) = (c.fence, c.allocation_id)"
+    )
+    assert {row["slot_id"] for row in made} == set(held.slot_ids)
+    assert {tuple(row)[1:] for row in made} == {(held.node_id, held.tenant_id, True)}
+
+
+async def test_nothing_else_makes_a_claim(database: Database) -> None:
+    stage = await fleet_stage.build(database, nodes=1)
+    await lease(stage, 2)
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError, match="line of the fleet's log"):
+        async with database.transaction() as tx:
+            await tx.execute(
+                "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)"
+                " SELECT slot_id, fence + 1, allocation_id, tenant_id, node_id, now() FROM claims"
             )
 
 

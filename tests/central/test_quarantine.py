@@ -25,15 +25,6 @@ MORE = "now() FROM generate_series(8, 64) AS n"
 LAST = f"id = (SELECT id FROM slots WHERE {GPU} ORDER BY index DESC LIMIT 1)"
 
 
-def claimed(fence: int) -> str:
-    """An old claim with this fence, with no regard for what it refers to."""
-    return (
-        "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at, "
-        f"freed_at) SELECT id, {fence}, 'alloc_x', 'tenant_x', node_id, now(), now() "
-        f"FROM slots WHERE {LAST}"
-    )
-
-
 # What is done to the node's rows, and what must then be said of it.
 PLANTED: dict[str, tuple[str, str]] = {
     "a negative NUMA node": (
@@ -73,8 +64,6 @@ PLANTED: dict[str, tuple[str, str]] = {
         "UPDATE nodes SET family = '' WHERE id = $1",
         "it lacks an id, a site or a family",
     ),
-    "a fence that none can follow": (claimed(2**63 - 1), "is 9223372036854775807"),
-    "a negative fence": (claimed(-1), "is -1"),
 }
 
 
@@ -97,8 +86,7 @@ class Stage:
         superuser = await asyncpg.connect(self.url.replace("penstock@", "postgres@", 1))
         await superuser.execute(
             "SET session_replication_role = replica; "
-            "ALTER TABLE slots DROP CONSTRAINT IF EXISTS slots_node_id_kind_index_key; "
-            "ALTER TABLE claims DROP CONSTRAINT IF EXISTS claims_fence_check"
+            "ALTER TABLE slots DROP CONSTRAINT IF EXISTS slots_node_id_kind_index_key"
         )
         await superuser.execute(sql, self.bad)
         await superuser.close()

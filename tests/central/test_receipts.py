@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from penstock.central.fleet import Change
 from penstock.central.placement import receipts
 from penstock.placement import screens, solver
 from penstock.placement.model import Fleet, Node, Plan, Request, Shape, Slot, Strategy
@@ -20,12 +21,16 @@ REQUESTS = [
 
 
 def node(id: str) -> Node:
-    gpus = tuple(Slot(f"{id}_{n}", n, n // 2, 5, approved=True, free=True) for n in range(4))
-    chassis = Slot(f"{id}_c", 0, 0, 5, approved=True, free=True)
+    gpus = tuple(Slot(f"{id}_{n}", n, n // 2, approved=True, free=True) for n in range(4))
+    chassis = Slot(f"{id}_c", 0, 0, approved=True, free=True)
     return Node(
         id=id, site_id="site_a", family="h100", blocked="", chassis=chassis, gpus=gpus,
         tags=frozenset({"de"}),
     )  # fmt: skip
+
+
+def line_of(plan: Plan) -> Change:
+    return Change(10, "claim", plan.node_id, plan.slot_ids)
 
 
 def recalled(request: Request) -> tuple[Plan, dict[str, Any]]:
@@ -33,7 +38,7 @@ def recalled(request: Request) -> tuple[Plan, dict[str, Any]]:
     assert isinstance(plan, Plan)
     kept = orjson.loads(receipts.keep(request, plan, policy_revision=3, revision=9))
     assert "slots" not in kept
-    return plan, receipts.recall(plan.node_id, [t.slot_id for t in plan.taken], kept)
+    return plan, receipts.recall(line_of(plan), kept)
 
 
 def test_a_recalled_receipt_says_all_that_was_decided() -> None:
@@ -45,7 +50,7 @@ def test_a_recalled_receipt_says_all_that_was_decided() -> None:
             "fleet_revision": 9,
             "request": orjson.loads(orjson.dumps(request)),
             "node": plan.node_id,
-            "slots": [{"slot_id": t.slot_id, "fence": 6, "milli": 1000} for t in plan.taken],
+            "slots": [{"slot_id": slot, "fence": 10, "milli": 1000} for slot in plan.slot_ids],
             "candidates": [
                 {"node": c.node_id, "score": list(c.score), "alike": c.alike}
                 for c in plan.candidates
@@ -68,7 +73,7 @@ def test_a_receipt_that_was_kept_whole_is_told_as_it_is() -> None:
         "slots": [],
         "rejections": {"apart": 0},
     }
-    assert receipts.recall("node_b", ["slot_x"], whole) == whole
+    assert receipts.recall(Change(1, "claim", "node_b", ("slot_x",)), whole) == whole
 
 
 def test_rules_of_another_policy_are_not_made_up() -> None:
@@ -76,5 +81,5 @@ def test_rules_of_another_policy_are_not_made_up() -> None:
     plan = solver.solve(request, Fleet([node("node_a")]))
     assert isinstance(plan, Plan)
     kept = orjson.loads(receipts.keep(request, plan, policy_revision=0, revision=0))
-    told = receipts.recall("node_a", [], {**kept, "policy": "older/1"})
+    told = receipts.recall(line_of(plan), {**kept, "policy": "older/1"})
     assert told["rejections"] == {}

@@ -68,7 +68,7 @@ async def test_a_receipt_that_lies_is_found_out(database: Database, central_url:
     lies = {
         "node": '"node_elsewhere"',
         "rejections": '{"schedulable": 99}',
-        "fences": "[7]",
+        "candidates": "[]",
         "policy": '"another/1"',
         "fleet_revision": "0",
     }

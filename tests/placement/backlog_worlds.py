@@ -18,8 +18,8 @@ def minutes(count: float) -> timedelta:
 def node(
     id: str, gpus: int = 4, *, family: str = "h100", blocked: str = "", site: str = "site"
 ) -> Node:
-    slots = tuple(Slot(f"{id}.{n}", n, n % 2, 0, True, True) for n in range(gpus))
-    return Node(id, site, family, blocked, Slot(f"{id}.c", 0, 0, 0, True, True), slots)
+    slots = tuple(Slot(f"{id}.{n}", n, n % 2, True, True) for n in range(gpus))
+    return Node(id, site, family, blocked, Slot(f"{id}.c", 0, 0, True, True), slots)
 
 
 def slice_of(gpus: int, family: str = "h100", **overlay: object) -> Request:
@@ -103,7 +103,7 @@ class World:
 
     def end(self, id: str) -> None:
         for part in self.leases.pop(id).parts:
-            self.fleet.give(part)
+            self.fleet.free(part)
 
     def holdings(self) -> Holdings:
         held = Holdings()
@@ -143,7 +143,7 @@ class World:
 
 
 def slots(parts: Iterable[Part]) -> list[str]:
-    return [taken.slot_id for part in parts for taken in part.taken]
+    return [slot for part in parts for slot in part.slot_ids]
 
 
 def ids(decided: Round) -> tuple[list[str], list[str]]:

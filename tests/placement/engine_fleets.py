@@ -21,7 +21,6 @@ def slots(draw: st.DrawFn, id: str, index: int, divisible: bool) -> Slot:
         id=id,
         index=index,
         numa_node=draw(st.integers(0, 1)),
-        fence=draw(st.integers(0, 9)),
         approved=draw(_rarely(True, True, False)),
         free=draw(_rarely(True, False)),
         fabric=draw(st.sampled_from(("", "a", "b"))),
@@ -107,15 +106,13 @@ def after(node: Node, plan: Plan) -> Node:
     part = next((part for part in plan.parts if part.node_id == node.id), None)
     if part is None:
         return node
-    taken = {taken.slot_id: taken for taken in part.taken}
 
     def held(slot: Slot) -> Slot:
-        if slot.id not in taken:
+        if slot.id not in part.slot_ids:
             return slot
         if node.divisible:
-            left = slot.milli_free - taken[slot.id].milli
-            return replace(slot, fence=taken[slot.id].fence, milli_free=left)
-        return replace(slot, fence=taken[slot.id].fence, free=False)
+            return replace(slot, milli_free=slot.milli_free - part.milli)
+        return replace(slot, free=False)
 
     return replace(
         node,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
-from penstock.placement.model import Fleet, Node, Part, Plan, Request, Shape, Slot, Taken
+from penstock.placement.model import Fleet, Node, Part, Request, Shape, Slot
 from penstock.placement.moves import Lease, Move
 
 SITES = ("site_a", "site_a", "site_a", "site_b")
@@ -30,10 +30,7 @@ class Leased:
         """Take the new slots as the solver does, then free the old ones, as a proof would."""
         was = self.leases[move.lease.id]
         goal = self.nodes[move.to_node_id]
-        fences = {slot.id: slot.fence for slot in goal.gpus}
-        taken = tuple(Taken(id, fences[id] + 1) for id in move.to_slot_ids)
-        part = Part(goal.id, taken)
-        fleet.take(Plan(goal.site_id, (part,), (), {}))
+        fleet.hold(Part(goal.id, move.to_slot_ids))
         self.give(goal, move.to_slot_ids, free=False)
         self.give(self.nodes[was.node_id], was.slot_ids, free=True)
         fleet.put(self.nodes[was.node_id])
@@ -46,10 +43,10 @@ def node(
 ) -> Node:
     id = f"node_{number:05}"
     slots = tuple(
-        Slot(f"{id}_{n}", n, n * numa // gpus, 0, True, True, f"f{n}" if fabric else "")
+        Slot(f"{id}_{n}", n, n * numa // gpus, True, True, f"f{n}" if fabric else "")
         for n in range(gpus)
     )
-    return Node(id, site, "h100", "", Slot(f"{id}_c", 0, 0, 0, True, True), slots)
+    return Node(id, site, "h100", "", Slot(f"{id}_c", 0, 0, True, True), slots)
 
 
 def lease(made: Leased, node_id: str, sizes: tuple[int, ...]) -> None:

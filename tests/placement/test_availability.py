@@ -58,8 +58,8 @@ def test_all_tenants_together_have_what_is_free_without_reservations(
 
 
 def node(id: str, site: str, **changes: object) -> Node:
-    gpus = tuple(Slot(f"{id}_{n}", n, 0, 0, True, True) for n in range(4))
-    made = Node(id, site, "h100", "", Slot(f"{id}_c", 0, 0, 0, True, True), gpus)
+    gpus = tuple(Slot(f"{id}_{n}", n, 0, True, True) for n in range(4))
+    made = Node(id, site, "h100", "", Slot(f"{id}_c", 0, 0, True, True), gpus)
     return replace(made, **changes)
 
 

@@ -40,7 +40,7 @@ def test_put_take_and_drop_leave_what_the_final_nodes_would_make(
 
 
 @given(engine_fleets.fleets(), st.lists(asked, max_size=12))
-def test_nothing_is_taken_twice_and_fences_only_rise(fleet: list[Node], many: list[Asked]) -> None:
+def test_nothing_is_taken_twice(fleet: list[Node], many: list[Asked]) -> None:
     known = Fleet(fleet)
     nodes = {node.id: node for node in fleet}
     for one in many:
@@ -49,8 +49,7 @@ def test_nothing_is_taken_twice_and_fences_only_rise(fleet: list[Node], many: li
             continue
         known.take(plan)
         slots = {s.id: s for n in nodes.values() for s in (n.chassis, *n.gpus)}
-        assert all(slots[t.slot_id].usable for t in plan.taken)
-        assert all(slots[t.slot_id].fence < t.fence for t in plan.taken)
+        assert all(slots[id].usable for id in plan.slot_ids)
         nodes = {id: after(node, plan) for id, node in nodes.items()}
         for node in nodes.values():
             assert min(slot.milli_free for slot in node.gpus) >= 0
@@ -74,7 +73,7 @@ def test_a_replay_decides_the_same_whatever_the_order_in_which_nodes_became_know
 
 def _node(**changed: object) -> Node:
     def slot(index: int) -> Slot:
-        return Slot(f"s{index}", index, 0, 0, approved=True, free=True)
+        return Slot(f"s{index}", index, 0, approved=True, free=True)
 
     node = Node("n", "site_a", "h100", "", slot(99), (slot(0), slot(1)))
     return replace(node, **changed)
@@ -90,9 +89,7 @@ GPU = _node().gpus[0]
         _node(gpus=tuple(replace(GPU, id=f"g{n}", index=n) for n in range(65))),
         _node(gpus=(GPU, GPU)),
         _node(gpus=(GPU, replace(GPU, id="other"))),
-        _node(gpus=(replace(GPU, fence=-1),)),
         _node(gpus=(replace(GPU, milli_free=1001),)),
-        _node(gpus=(replace(GPU, fence=2**63 - 1),)),
         _node(gpus=(replace(GPU, index=64),)),
         _node(gpus=(replace(GPU, numa_node=-1),)),
         _node(gpus=(replace(GPU, numa_node=1 << 30),)),

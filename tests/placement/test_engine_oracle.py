@@ -146,7 +146,7 @@ def test_a_gang_is_whole_nodes_of_one_site_on_the_fewest_leaves_or_nothing(
     assert len(set(solved.node_ids)) == request.nodes
     assert {n.site_id for n in chosen} == {solved.site_id}
     assert len({leaf(n) for n in chosen}) == fewest
-    assert len(solved.taken) == request.nodes * (request.gpus + 1)
+    assert len(solved.slot_ids) == request.nodes * (request.gpus + 1)
 
 
 def leaf(node: Node) -> str:

@@ -28,9 +28,9 @@ def node(id: str, free: str = "1111", fabric: str = "", numa: str = "0011") -> N
 
     def slot(n: int) -> Slot:
         device = fabric[n] if fabric else ""
-        return Slot(f"{id}_{n}", n, int(numa[n]), 0, True, free[n] == "1", fabric=device)
+        return Slot(f"{id}_{n}", n, int(numa[n]), True, free[n] == "1", fabric=device)
 
-    chassis = Slot(f"{id}_c", 0, 0, 0, approved=True, free=True)
+    chassis = Slot(f"{id}_c", 0, 0, approved=True, free=True)
     return Node(id, "site_a", "h100", "", chassis, tuple(slot(n) for n in range(len(free))))
 
 
@@ -48,7 +48,7 @@ def placed(request: Request | Share, fleet: Fleet) -> Plan:
 
 
 def taken(request: Request, *nodes: Node) -> list[str]:
-    return [taken.slot_id for taken in placed(request, Fleet(nodes)).taken]
+    return list(placed(request, Fleet(nodes)).slot_ids)
 
 
 def test_a_broken_node_comes_before_a_whole_one() -> None:
@@ -99,7 +99,7 @@ LARGE = Share((), 1, 810, 1000, 1)
 def test_a_small_share_fills_the_gap_that_a_large_one_left() -> None:
     fleet = Fleet([divisible("a", "t4", 9000, 1000, 190)])
     fleet.declare(Workload([(SMALL, 1), (LARGE, 9)]))
-    assert placed(SMALL, fleet).taken[0].slot_id == "a_1"
+    assert placed(SMALL, fleet).slot_ids[0] == "a_1"
 
 
 def test_who_can_go_anywhere_leaves_the_scarce_family_to_those_who_need_it() -> None:

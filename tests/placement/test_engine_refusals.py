@@ -13,7 +13,7 @@ SHARE = Share(("h100",), 1, 500, 1000, 1024)
 
 def node(id: str, gpus: int = 4, held: int = 0, site_id: str = "site_a") -> Node:
     def slot(name: str, index: int) -> Slot:
-        return Slot(f"{id}_{name}", index, index // 2, 0, approved=True, free=index >= held)
+        return Slot(f"{id}_{name}", index, index // 2, approved=True, free=index >= held)
 
     chassis = replace(slot("c", 0), free=True)
     slots = tuple(slot(str(n), n) for n in range(gpus))

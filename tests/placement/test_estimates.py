@@ -138,7 +138,6 @@ def answers(fleet: Fleet) -> list[object]:
             columns, number = family.columns, row.number
             facts.append(
                 (id, row.state, row.chassis_free, columns.free.item(number),
-                 columns.chassis_fence.item(number), columns.fences[number].tolist(),
                  columns.milli[number].tolist())
             )  # fmt: skip
     asked: list[Request] = [ONE, slice_of(2), slice_of(4), metal(), metal(nodes=2)]

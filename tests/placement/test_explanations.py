@@ -17,7 +17,7 @@ COUNTS = Leeway((1, 2, 4))
 
 def node(id: str, gpus: int = 4, held: int = 0, site_id: str = "site_a") -> Node:
     def slot(name: str, index: int) -> Slot:
-        return Slot(f"{id}_{name}", index, index // 2, 0, approved=True, free=index >= held)
+        return Slot(f"{id}_{name}", index, index // 2, approved=True, free=index >= held)
 
     chassis = replace(slot("c", 0), free=True)
     return Node(id, site_id, "h100", "", chassis, tuple(slot(str(n), n) for n in range(gpus)))

@@ -14,8 +14,8 @@ Gang = tuple[int, int, str, tuple[str, ...]]  # leaves, left on the last one, si
 
 
 def node(id: str, site: str, leaf: str, price: int, gpus: int) -> Node:
-    slots = [Slot(f"{id}_{n}", n, 0, 0, approved=True, free=True) for n in range(gpus)]
-    chassis = Slot(f"{id}_c", 0, 0, 0, approved=True, free=True)
+    slots = [Slot(f"{id}_{n}", n, 0, approved=True, free=True) for n in range(gpus)]
+    chassis = Slot(f"{id}_c", 0, 0, approved=True, free=True)
     return Node(id, site, "h100", "", chassis, tuple(slots), leaf, price_micros_per_gpu_hour=price)
 
 
@@ -93,7 +93,7 @@ def test_every_gang_is_the_one_that_looking_at_every_node_would_find(data: st.Da
         if held and data.draw(st.booleans()):
             plan = held.pop(0)
             for part in plan.parts:
-                fleet.free(part.node_id, [taken.slot_id for taken in part.taken])
+                fleet.free(part)
         moved = data.draw(st.sampled_from(IDS))
         if all(moved not in plan.node_ids for plan in held):
             known[moved] = replace(known[moved], leaf=data.draw(nodes(moved)).leaf)

@@ -20,7 +20,6 @@ def nodes(draw: st.DrawFn, number: int) -> Node:
             id=f"slot_{number}_{name}",
             index=index,
             numa_node=draw(st.integers(0, 3)),
-            fence=draw(st.integers(0, 9)),
             approved=draw(st.sampled_from((True, True, True, False))),
             free=draw(st.sampled_from((True, True, False))),
         )
@@ -62,11 +61,10 @@ def test_a_plan_takes_exactly_what_was_asked_from_usable_slots_of_one_node(
     assert request.site_id in (None, node.site_id)
     assert plan.site_id == node.site_id
     slots = {slot.id: slot for slot in (node.chassis, *node.gpus)}
-    taken = [slots[taken.slot_id] for taken in plan.taken]
+    taken = [slots[id] for id in plan.slot_ids]
     assert len({slot.id for slot in taken}) == len(taken)
     assert all(slot.usable for slot in taken)
     assert node.chassis.free
-    assert all(t.fence == slots[t.slot_id].fence + 1 for t in plan.taken)
     gpus = [slot for slot in taken if slot is not node.chassis]
     assert len(gpus) == request.gpus
     whole = request.shape is Shape.BAREMETAL
@@ -143,7 +141,7 @@ def test_what_one_request_took_no_later_one_gets(fleet: list[Node], asked: list[
     for request in asked:
         plan = solver.solve(request, known)
         if isinstance(plan, Plan):
-            slots = {slot.slot_id for slot in plan.taken}
+            slots = set(plan.slot_ids)
             assert not taken & slots
             taken |= slots
             known.take(plan)
@@ -154,8 +152,8 @@ def test_slots_lie_on_as_few_numa_nodes_as_possible_however_many_there_are(
     gpus: int, numa_nodes: int, wanted: int
 ) -> None:
     """A node may say that each of its GPUs has a NUMA node of its own; it must not cost more."""
-    slots = tuple(Slot(f"s{n}", n, n % numa_nodes, 0, True, True) for n in range(gpus))
-    chassis = Slot("c", 0, 0, 0, True, True)
+    slots = tuple(Slot(f"s{n}", n, n % numa_nodes, True, True) for n in range(gpus))
+    chassis = Slot("c", 0, 0, True, True)
     node = Node("n", "site_a", "h100", "", chassis, slots)
     solved = solver.solve(Request("h100", Shape.GPU_SLICE, wanted), Fleet([node]))
     if wanted > gpus:
@@ -164,5 +162,5 @@ def test_slots_lie_on_as_few_numa_nodes_as_possible_however_many_there_are(
     assert isinstance(solved, Plan)
     sizes = sorted((len(slots[n::numa_nodes]) for n in range(min(numa_nodes, gpus))), reverse=True)
     fewest = next(k for k in range(1, len(sizes) + 1) if sum(sizes[:k]) >= wanted)
-    used = {int(taken.slot_id[1:]) % numa_nodes for taken in solved.taken}
+    used = {int(id[1:]) % numa_nodes for id in solved.slot_ids}
     assert len(used) == fewest

@@ -1,5 +1,6 @@
 """What claims must be, as a few sets: the model that the database is compared with. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from penstock.placement.model import Shape
@@ -7,12 +8,11 @@ from penstock.placement.model import Shape
 
 @dataclass
 class Slot:
-    """`fence` is that of its last claim; `holder` has the live one."""
+    """`holder` has the live claim."""
 
     id: str
     chassis: bool
     approved: bool = False
-    fence: int = 0
     holder: str = ""
 
     @property
@@ -80,12 +80,15 @@ class Claim:
     live: bool
 
 
+Holds = dict[str, list[tuple[str, bool]]]  # by slot, in order: whose it was, and whether it is
+
+
 @dataclass
 class Expected:
     nodes: list[Node]
     limits: dict[str, int | None]
     leases: dict[str, Lease] = field(default_factory=dict[str, Lease])
-    history: list[tuple[str, int, str]] = field(default_factory=list[tuple[str, int, str]])
+    history: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     blocked: set[str] = field(default_factory=set[str])  # slots
     waiting: dict[str, Wish] = field(default_factory=dict[str, Wish])
 
@@ -103,9 +106,8 @@ class Expected:
         assert self.refusal(tenant, shape, gpus) != "quota_exceeded"
         for slot in slots:
             assert slot.usable, f"{slot.id} is held by {slot.holder!r}"
-            slot.fence += 1
             slot.holder = id
-            self.history.append((slot.id, slot.fence, id))
+            self.history.append((slot.id, id))
         self.leases[id] = Lease(id, tenant, shape, gpus, node, slots)
 
     def refusal(
@@ -132,9 +134,17 @@ class Expected:
         self.blocked -= {slot.id for slot in lease.held}
 
     @property
-    def claims(self) -> set[Claim]:
-        holders = {slot.id: slot for node in self.nodes for slot in node.slots}
-        return {
-            Claim(slot, fence, lease, live=holders[slot].holder == lease)
-            for slot, fence, lease in self.history
-        }
+    def holds(self) -> Holds:
+        holders = {slot.id: slot.holder for node in self.nodes for slot in node.slots}
+        made: Holds = {}
+        for slot, lease in self.history:
+            made.setdefault(slot, []).append((lease, holders[slot] == lease))
+        return made
+
+
+def holds(claims: Sequence[Claim]) -> Holds:
+    """Of claims in the order of their fences."""
+    made: Holds = {}
+    for claim in claims:
+        made.setdefault(claim.slot, []).append((claim.lease, claim.live))
+    return made

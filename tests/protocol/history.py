@@ -83,12 +83,16 @@ def _overlaps(history: History) -> list[str]:
 
 
 def _fences(claims: list[Claim]) -> list[str]:
-    problems: list[str] = []
-    for slot, group in groupby(claims, key=lambda claim: claim.slot):
-        fences = [claim.fence for claim in group]
-        if fences != list(range(1, len(fences) + 1)):
-            problems.append(f"{slot}: its fences are {fences}, not 1 to {len(fences)}")
-    return problems
+    """A lease has one fence, and no other lease has it."""
+    fences: dict[str, set[int]] = {}
+    leases: dict[int, set[str]] = {}
+    for claim in claims:
+        fences.setdefault(claim.allocation, set()).add(claim.fence)
+        leases.setdefault(claim.fence, set()).add(claim.allocation)
+    return [
+        *(f"{lease} has the fences {sorted(its)}" for lease, its in fences.items() if len(its) > 1),
+        *(f"fence {fence} is of {sorted(its)}" for fence, its in leases.items() if len(its) > 1),
+    ]
 
 
 def _ghosts(history: History, claims: list[Claim]) -> list[str]:

@@ -46,7 +46,7 @@ def figures(result: Result, seed: int) -> dict[str, float]:
         "unknown": sum(operation.unknown for operation in result.history.operations),
         "broken": result.broken,
         "kills": result.kills,
-        "fence_max": max((claim.fence for claim in result.claims), default=0),
+        "claims": len(result.claims),
         "operations_per_s": round(operations / result.seconds, 1),
         "p50_ms": round(result.latencies_ms[len(result.latencies_ms) // 2], 1),
         "p99_ms": round(result.latencies_ms[int(len(result.latencies_ms) * 0.99)], 1),

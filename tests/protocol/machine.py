@@ -8,6 +8,7 @@ from penstock.central.slots import service as slots
 from penstock.kernel.errors import Conflict
 from penstock_contracts.ids import NodeId, SlotId
 
+from . import expected
 from .expected import Node
 from .placing import LIMITS, SIZES, Placing
 from .releasing import Releasing
@@ -63,6 +64,10 @@ class Claims(Placing, Releasing):
 
     @invariant()
     def claims_are_as_expected(self) -> None:
-        """Every claim ever made, with its fence; and so each slot's fences are 1, 2, 3, …"""
+        """Every claim ever made, in the order of fences; each lease has one of its own."""
         if hasattr(self, "expected"):
-            assert self.do(self.stage.claims()) == self.expected.claims
+            made = self.do(self.stage.claims())
+            assert expected.holds(made) == self.expected.holds
+            leases = {claim.lease for claim in made}
+            assert len({(claim.lease, claim.fence) for claim in made}) == len(leases)
+            assert len({claim.fence for claim in made}) == len(leases)

@@ -135,11 +135,13 @@ class Stage:
         """Those that waited, as they are now."""
         return await self.run(lambda tx: allocations.find(tx, list(map(AllocationId, ids))))
 
-    async def claims(self) -> set[Claim]:
+    async def claims(self) -> list[Claim]:
+        """Every claim that was ever made, in the order of fences."""
         rows = await self.database.fetch(
-            "SELECT slot_id, fence, allocation_id, freed_at IS NULL AS live FROM claims"
+            "SELECT slot_id, fence, allocation_id, freed_at IS NULL AS live FROM claims "
+            "ORDER BY fence"
         )
-        return {Claim(r["slot_id"], r["fence"], r["allocation_id"], r["live"]) for r in rows}
+        return [Claim(r["slot_id"], r["fence"], r["allocation_id"], r["live"]) for r in rows]
 
     async def violations(self) -> dict[str, int]:
         checked = await self.run(invariants.check)

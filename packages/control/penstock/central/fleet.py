@@ -41,7 +41,6 @@ class NodeRow(TypedDict):
     numa_nodes: list[int]
     fabrics: list[str]
     approved: list[bool]
-    fences: list[int]
     free: list[bool]
     unready: str
 
@@ -50,7 +49,7 @@ class Change(NamedTuple):
     revision: int
     kind: str
     node_id: str
-    slot_ids: Sequence[str]
+    slot_ids: tuple[str, ...]
 
 
 async def lock(tx: Tx) -> None:
@@ -106,7 +105,7 @@ def changes_since(revision: int) -> Question[list[Change]]:
 
 def _change(line: str) -> Change:
     revision, kind, node_id, *slot_ids = line.split(" ")
-    return Change(int(revision), kind, node_id, slot_ids)
+    return Change(int(revision), kind, node_id, tuple(slot_ids))
 
 
 async def revision(tx: Tx) -> int:
@@ -157,13 +156,16 @@ async def leases_at(tx: Tx, revision: int) -> list[Change]:
     return [Change(r["revision"], r["kind"], r["node_id"], tuple(r["slot_ids"])) for r in rows]
 
 
-async def claimed(tx: Tx, id: AllocationId) -> tuple[str, list[str], Mapping[str, Any]] | None:
-    """The line of the log by which the lease was placed: its node, its slots, its receipt."""
+async def claimed(tx: Tx, id: AllocationId) -> tuple[Change, Mapping[str, Any]] | None:
+    """The line of the log by which the lease was placed, and its receipt."""
     row = await tx.fetchrow(
         """
-        SELECT node_id, slot_ids, receipt::json FROM fleet_changes
+        SELECT revision, kind, node_id, slot_ids, receipt::json FROM fleet_changes
         WHERE allocation_id = $1 AND kind = 'claim'
         """,
         id,
     )
-    return None if row is None else tuple(row)
+    if row is None:
+        return None
+    revision, kind, node_id, slot_ids, receipt = row
+    return Change(revision, kind, node_id, tuple(slot_ids)), receipt

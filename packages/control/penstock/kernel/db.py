@@ -6,6 +6,7 @@ locks, with one notification.
 """
 
 import asyncio
+import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ LOST: Final = (
 # No transaction waits for anything but the database, so an idle one belongs to a process
 # that hangs: its locks must not outlive it for long.
 IDLE_IN_TRANSACTION_S_MAX: Final = 15
+SEND_BUFFER_BYTES: Final = 1 << 20
 LOCK: Final = """
     SELECT clock_timestamp()
     FROM (SELECT pg_advisory_xact_lock($1), set_config('enable_seqscan', 'off', true)) AS locked
@@ -220,7 +222,7 @@ async def _pool(url: str, role: str, size: int) -> "asyncpg.Pool[asyncpg.Record]
         min_size=1,
         max_size=size,
         command_timeout=30,
-        init=prepare_connection,
+        init=_set_up,
         reset=_keep,
         server_settings={
             "role": role,
@@ -229,6 +231,15 @@ async def _pool(url: str, role: str, size: int) -> "asyncpg.Pool[asyncpg.Record]
             "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_S_MAX}s",
         },
     )
+
+
+async def _set_up(connection: asyncpg.Connection) -> None:
+    """A large statement is sent at once: what the socket does not take waits until this process
+    has nothing better to do, and the database waits with it."""
+    transport: asyncio.WriteTransport = connection._transport  # noqa: SLF001 # pyright: ignore # no other way to its socket
+    sender: socket.socket = transport.get_extra_info("socket")
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    await prepare_connection(connection)
 
 
 async def prepare_connection(connection: asyncpg.Connection) -> None:

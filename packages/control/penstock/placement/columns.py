@@ -16,19 +16,15 @@ class Columns:
 
     def __init__(self) -> None:
         self.free: NDArray[np.uint64] = np.zeros(ROWS_MIN, np.uint64)  # usable GPUs, as a mask
-        self.chassis_fence: NDArray[np.int64] = np.zeros(ROWS_MIN, np.int64)
         self.cpu_milli: NDArray[np.int64] = np.zeros(ROWS_MIN, np.int64)
         self.memory_mib: NDArray[np.int64] = np.zeros(ROWS_MIN, np.int64)
-        self.fences: NDArray[np.int64] = np.zeros((ROWS_MIN, 1), np.int64)
         self.milli: NDArray[np.int16] = np.zeros((ROWS_MIN, 1), np.int16)  # free of each GPU
 
     def set(self, row: int, node: Node) -> None:
         self._fit(row, len(node.gpus))
         self.free[row] = sum(1 << n for n, slot in enumerate(node.gpus) if slot.usable)
-        self.chassis_fence[row] = node.chassis.fence
         self.cpu_milli[row] = node.cpu_milli_free
         self.memory_mib[row] = node.memory_mib_free
-        self.fences[row, : len(node.gpus)] = [slot.fence for slot in node.gpus]
         self.milli[row, : len(node.gpus)] = [
             slot.milli_free if slot.usable else 0 for slot in node.gpus
         ]
@@ -36,13 +32,10 @@ class Columns:
     def _fit(self, row: int, gpus: int) -> None:
         if row >= len(self.free):
             self.free = _double(self.free)
-            self.chassis_fence = _double(self.chassis_fence)
             self.cpu_milli = _double(self.cpu_milli)
             self.memory_mib = _double(self.memory_mib)
-            self.fences = _double(self.fences)
             self.milli = _double(self.milli)
-        if (more := gpus - self.fences.shape[1]) > 0:
-            self.fences = np.pad(self.fences, ((0, 0), (0, more)))
+        if (more := gpus - self.milli.shape[1]) > 0:
             self.milli = np.pad(self.milli, ((0, 0), (0, more)))
 
 

@@ -1,6 +1,5 @@
 """The nodes of one GPU family: their facts by row, their cohorts, and the index of states."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -14,7 +13,7 @@ from penstock.placement.groups import Index
 from penstock.placement.layouts import Layout
 from penstock.placement.leaves import Leaves
 from penstock.placement.nodes import Node
-from penstock.placement.plans import Part, Taken
+from penstock.placement.plans import Part
 from penstock.placement.states import Divided, Kind, State, fits, score
 
 KNOWN_MAX: Final = 4096
@@ -71,29 +70,6 @@ class Family:
         self._count(row, -1)
         self._spare.append(row.number)
 
-    def free(self, id: str, slot_ids: Iterable[str]) -> None:
-        """These whole slots may be claimed again; their fences stay."""
-        row = self.rows[id]
-        if row.cohort.traits.divisible:
-            self.give(self.slots(id, slot_ids))
-            return
-        self._unindex(id, row)
-        gpus = 0
-        for slot_id in slot_ids:
-            if slot_id == row.chassis_id:
-                row.chassis_free = True
-            else:
-                gpus |= 1 << row.slot_ids.index(slot_id)
-        self._settle(id, row, gpus, free=True)
-
-    def take(self, part: Part) -> None:
-        """What the part takes is held from now on, under its new fences."""
-        self._turn(part, free=False)
-
-    def give(self, part: Part) -> None:
-        """What the part holds is free from now on, and was last held under its fences."""
-        self._turn(part, free=True)
-
     def holds(self, part: Part) -> bool:
         """Whether all that the part names is held here now."""
         row = self.rows.get(part.node_id)
@@ -102,23 +78,21 @@ class Family:
         free = self.columns.free.item(row.number)
         return all(
             not row.chassis_free
-            if taken.slot_id == row.chassis_id
-            else taken.slot_id in row.slot_ids and not free >> row.slot_ids.index(taken.slot_id) & 1
-            for taken in part.taken
+            if slot_id == row.chassis_id
+            else slot_id in row.slot_ids and not free >> row.slot_ids.index(slot_id) & 1
+            for slot_id in part.slot_ids
         )
 
-    def _turn(self, part: Part, *, free: bool) -> None:
+    def turn(self, part: Part, *, free: bool) -> None:
+        """What the part names is free, or held, from now on."""
         row = self.rows[part.node_id]
         self._unindex(part.node_id, row)
-        columns, number, gpus = self.columns, row.number, 0
-        for taken in part.taken:
-            if taken.slot_id == row.chassis_id:
-                columns.chassis_fence[number] = taken.fence
+        gpus = 0
+        for slot_id in part.slot_ids:
+            if slot_id == row.chassis_id:
                 row.chassis_free = free
             else:
-                gpu = row.slot_ids.index(taken.slot_id)
-                columns.fences[number, gpu] = taken.fence
-                gpus |= 1 << gpu
+                gpus |= 1 << row.slot_ids.index(slot_id)
         if row.cohort.traits.divisible:
             self._share(row, part, 1 if free else -1)
             gpus = 0
@@ -126,9 +100,9 @@ class Family:
 
     def _share(self, row: Row, part: Part, sign: int) -> None:
         columns, number = self.columns, row.number
-        for taken in part.taken:
-            if taken.slot_id != row.chassis_id:
-                columns.milli[number, row.slot_ids.index(taken.slot_id)] += sign * taken.milli
+        for slot_id in part.slot_ids:
+            if slot_id != row.chassis_id:
+                columns.milli[number, row.slot_ids.index(slot_id)] += sign * part.milli
         columns.cpu_milli[number] += sign * part.cpu_milli
         columns.memory_mib[number] += sign * part.memory_mib
 
@@ -139,14 +113,6 @@ class Family:
             self.columns.free[row.number] = before | gpus if free else before & ~gpus
         row.state = self._state(row)
         self._index(id, row)
-
-    def slots(self, id: str, slot_ids: Iterable[str], *, later: int = 0) -> Part:
-        """Whole slots of a node, under their last fences or `later` ones."""
-        row, columns = self.rows[id], self.columns
-        fences: list[int] = columns.fences[row.number].tolist()
-        known = dict(zip(row.slot_ids, fences, strict=False))
-        known[row.chassis_id] = columns.chassis_fence.item(row.number)
-        return Part(id, tuple(Taken(slot, known[slot] + later) for slot in slot_ids))
 
     def ranking(self, kind: Kind) -> list[tuple[tuple[int, ...], State]]:
         """Every state that fits requests of this kind, best first."""

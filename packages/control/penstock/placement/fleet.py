@@ -46,24 +46,19 @@ class Fleet:
     def take(self, plan: Plan) -> None:
         """Remember that the plan's slots are held, so that the next request sees it."""
         for part in plan.parts:
-            self._families[self._homes[part.node_id]].take(part)
+            self.hold(part)
 
-    def hold(self, node_id: str, slot_ids: Iterable[str]) -> None:
-        """Whoever placed it: these slots are held from now on, each under its next fence."""
-        home = self._homes.get(node_id)
+    def hold(self, part: Part) -> None:
+        """Whoever placed it: the part is held from now on. Nodes that are not known are not."""
+        home = self._homes.get(part.node_id)
         if home is not None:
-            family = self._families[home]
-            family.take(family.slots(node_id, slot_ids, later=1))
+            self._families[home].turn(part, free=False)
 
-    def free(self, node_id: str, slot_ids: Iterable[str]) -> None:
-        """These slots may be claimed again."""
-        home = self._homes.get(node_id)
+    def free(self, part: Part) -> None:
+        """What the part holds may be claimed again."""
+        home = self._homes.get(part.node_id)
         if home is not None:
-            self._families[home].free(node_id, slot_ids)
-
-    def give(self, part: Part) -> None:
-        """The part's slots are free again; its fences are those of their last claim."""
-        self._families[self._homes[part.node_id]].give(part)
+            self._families[home].turn(part, free=True)
 
     def holds(self, part: Part) -> bool:
         """Whether all that the part names is known, and held."""

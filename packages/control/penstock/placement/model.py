@@ -12,7 +12,6 @@ from penstock.placement.plans import (
     Part,
     Plan,
     Refusal,
-    Taken,
 )
 from penstock.placement.potentials import Weights
 from penstock.placement.requests import Request, Shape, Share, Strategy
@@ -35,7 +34,6 @@ __all__ = [
     "Share",
     "Slot",
     "Strategy",
-    "Taken",
     "WaitsFor",
     "Weights",
     "Workload",

@@ -8,16 +8,13 @@ WHOLE_MILLI: Final = 1000  # one GPU
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """`fence` is that of its last claim; the next claim's is one higher.
-
-    `fabric` names the fabric device that serves the GPU; empty if none is known.
+    """`fabric` names the fabric device that serves the GPU; empty if none is known.
     `milli_free` is what is left of a GPU that is shared, in thousandths.
     """
 
     id: str
     index: int
     numa_node: int
-    fence: int
     approved: bool
     free: bool
     fabric: str = ""

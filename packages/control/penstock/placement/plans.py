@@ -7,19 +7,12 @@ from penstock.placement.nodes import WHOLE_MILLI
 from penstock.placement.requests import Request
 
 
-class Taken(NamedTuple):
-    """A slot and the fence of its new claim; `milli` of it, if it is shared."""
-
-    slot_id: str
-    fence: int
-    milli: int = WHOLE_MILLI
-
-
 class Part(NamedTuple):
-    """What a plan takes of one node."""
+    """What a plan takes of one node: these slots, or `milli` of each if they are shared."""
 
     node_id: str
-    taken: tuple[Taken, ...]
+    slot_ids: tuple[str, ...]
+    milli: int = WHOLE_MILLI
     cpu_milli: int = 0
     memory_mib: int = 0
 
@@ -47,10 +40,10 @@ class Plan(NamedTuple):
         return tuple(part.node_id for part in self.parts)
 
     @property
-    def taken(self) -> tuple[Taken, ...]:
+    def slot_ids(self) -> tuple[str, ...]:
         if len(self.parts) == 1:
-            return self.parts[0].taken
-        return tuple(taken for part in self.parts for taken in part.taken)
+            return self.parts[0].slot_ids
+        return tuple(slot for part in self.parts for slot in part.slot_ids)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Final
 from penstock.placement.cohorts import GPUS_MAX
 from penstock.placement.nodes import WHOLE_MILLI, Node
 
-FENCE_MAX: Final = 2**63 - 2  # the next claim's fence must be a number of 64 bits, too
 NUMA_NODES_MAX: Final = 1024
 
 
@@ -44,11 +43,6 @@ def numa_nodes(node: Node) -> str:
     return f"GPU {wrong[0].index} is on NUMA node {wrong[0].numa_node}" if wrong else ""
 
 
-def fences(node: Node) -> str:
-    wrong = [s for s in (node.chassis, *node.gpus) if not 0 <= s.fence <= FENCE_MAX]
-    return f"the fence of slot {wrong[0].id} is {wrong[0].fence}" if wrong else ""
-
-
 def shares(node: Node) -> str:
     wrong = [slot for slot in node.gpus if not 0 <= slot.milli_free <= WHOLE_MILLI]
     return f"slot {wrong[0].id} has {wrong[0].milli_free}/1000 of a GPU free" if wrong else ""
@@ -67,7 +61,6 @@ CHECKS: Final[tuple[Callable[[Node], str], ...]] = (
     twice_the_same_index,
     indexes,
     numa_nodes,
-    fences,
     shares,
     negative_amounts,
 )

@@ -7,7 +7,7 @@ import numpy as np
 from penstock.placement import screens, searches
 from penstock.placement.families import Family
 from penstock.placement.fleet import Fleet
-from penstock.placement.plans import Candidate, Part, Plan, Refusal, Taken
+from penstock.placement.plans import Candidate, Part, Plan, Refusal
 from penstock.placement.requests import Share
 from penstock.placement.searches import Fit, Search
 
@@ -79,6 +79,5 @@ def _part(share: Share, family: Family, fit: Fit) -> Part:
     row = family.rows[fit.node_id]
     milli = family.columns.milli[row.number, : row.layout.gpus]
     gpus: list[int] = np.flatnonzero(milli == fit.pick)[: share.gpus].tolist()
-    fences: list[int] = family.columns.fences[row.number].tolist()
-    taken = tuple(Taken(row.slot_ids[gpu], fences[gpu] + 1, share.milli) for gpu in gpus)
-    return Part(fit.node_id, taken, share.cpu_milli, share.memory_mib)
+    slot_ids = tuple(row.slot_ids[gpu] for gpu in gpus)
+    return Part(fit.node_id, slot_ids, share.milli, share.cpu_milli, share.memory_mib)

@@ -6,7 +6,7 @@ from penstock.placement import layouts, screens
 from penstock.placement.cohorts import Cohort, Screen
 from penstock.placement.families import Family, Row
 from penstock.placement.groups import Group
-from penstock.placement.plans import Candidate, Part, Plan, Refusal, Taken
+from penstock.placement.plans import Candidate, Part, Plan, Refusal
 from penstock.placement.requests import Request, Shape
 from penstock.placement.states import Kind
 
@@ -71,13 +71,8 @@ def _fits(
 
 def part(request: Request, family: Family, id: str, row: Row) -> Part:
     """The chassis and all GPUs, or the GPUs that lie best."""
-    columns, number = family.columns, row.number
-    fences: list[int] = columns.fences[number].tolist()
     if request.shape is Shape.BAREMETAL:
-        gpus = range(row.layout.gpus)
-        chassis = (Taken(row.chassis_id, columns.chassis_fence.item(number) + 1),)
-    else:
-        gpus = layouts.bits(row.layout.choose(columns.free.item(number), request.gpus))
-        chassis = ()
-    taken = [Taken(row.slot_ids[gpu], fences[gpu] + 1) for gpu in gpus]
-    return Part(id, (*chassis, *taken))
+        return Part(id, (row.chassis_id, *row.slot_ids))
+    free: int = family.columns.free.item(row.number)
+    gpus = layouts.bits(row.layout.choose(free, request.gpus))
+    return Part(id, tuple([row.slot_ids[gpu] for gpu in gpus]))

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from penstock.placement.fleet import Fleet
-from penstock.placement.plans import Part, Plan
+from penstock.placement.plans import Plan
 from penstock.placement.waiting import Lease
 
 
@@ -20,7 +20,7 @@ class Supposition:
         """Suppose that it ended. What the fleet does not know it to hold stays as it is."""
         held = tuple(part for part in lease.parts if self._fleet.holds(part))
         for part in held:
-            self._fleet.give(part)
+            self._fleet.free(part)
         self._done.append(replace(lease, parts=held))
 
     def took(self, plan: Plan) -> None:
@@ -32,9 +32,9 @@ class Supposition:
             done = self._done.pop()
             for part in done.parts:
                 if isinstance(done, Plan):
-                    self._fleet.give(_before(part))
+                    self._fleet.free(part)
                 else:
-                    self._fleet.take(_as_plan(part))
+                    self._fleet.hold(part)
 
 
 @contextmanager
@@ -46,12 +46,3 @@ def suppose(fleet: Fleet, ended: Iterable[Lease] = ()) -> Generator[Supposition]
         yield supposed
     finally:
         supposed.undo()
-
-
-def _before(part: Part) -> Part:
-    """The fences that the slots had before they were claimed."""
-    return part._replace(taken=tuple(t._replace(fence=t.fence - 1) for t in part.taken))
-
-
-def _as_plan(part: Part) -> Plan:
-    return Plan("", (part,), (), {})

@@ -44,7 +44,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Lease:
-    """What is held now, and until when if that is known. The fences are those of its claims."""
+    """What is held now, and until when if that is known."""
 
     id: str
     tenant: str

@@ -285,7 +285,7 @@ async def execute(tx: Tx, id: AllocationId, execution: Execution) -> None:
 
 async def block(tx: Tx, slot_id: SlotId, fence: int, reason: str) -> None:
     await tx.execute(
-        "UPDATE claims SET blocked_reason = $3 WHERE slot_id = $1 AND fence = $2",
+        "UPDATE claims SET blocked_reason = $3 WHERE fence = $2 AND slot_id = $1",
         slot_id,
         fence,
         reason,

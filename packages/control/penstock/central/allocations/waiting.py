@@ -10,7 +10,7 @@ from penstock.central.allocations.wait import Estimate, WaitedFor
 from penstock.kernel.db import Tx
 from penstock.kernel.questions import Question
 from penstock.placement.model import WaitsFor
-from penstock.placement.plans import Part, Taken
+from penstock.placement.plans import Part
 from penstock.placement.waiting import Lease
 from penstock_contracts.ids import AllocationId, TenantId
 
@@ -128,8 +128,7 @@ async def _leases(tx: Tx, which: str, *args: object) -> list[Lease]:
     rows = await tx.fetch(
         f"""
         SELECT a.id, a.tenant_id, a.gpus, a.ends_at, c.node_id,
-            array_agg(c.slot_id ORDER BY c.slot_id) AS slots,
-            array_agg(c.fence ORDER BY c.slot_id) AS fences
+            array_agg(c.slot_id ORDER BY c.slot_id) AS slots
         FROM allocations a JOIN claims c
             ON c.slot_id = ANY(a.slot_ids) AND c.allocation_id = a.id AND c.freed_at IS NULL
         WHERE {which} GROUP BY a.id, c.node_id ORDER BY a.id, c.node_id
@@ -138,8 +137,7 @@ async def _leases(tx: Tx, which: str, *args: object) -> list[Lease]:
     )
     parts: dict[str, list[Part]] = {}
     for row in rows:
-        taken = tuple(map(Taken, row["slots"], row["fences"]))
-        parts.setdefault(row["id"], []).append(Part(row["node_id"], taken))
+        parts.setdefault(row["id"], []).append(Part(row["node_id"], tuple(row["slots"])))
     return [
         Lease(id, row["tenant_id"], row["gpus"], tuple(parts[id]), row["ends_at"])
         for id, row in {row["id"]: row for row in rows}.items()

@@ -1,11 +1,10 @@
 """What a site must know of each slot that is claimed. A slot never changes, so it is read once."""
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final
 
 from penstock.kernel.db import Record
-from penstock.placement.model import Part, Taken
+from penstock.placement.model import Part
 from penstock_contracts.wire_pb2 import SlotBinding
 
 KNOWN_MAX: Final = 1 << 17
@@ -20,7 +19,7 @@ class Bindings:
     def lack(self, parts: Iterable[Part]) -> set[str]:
         """The nodes of which a slot is not known."""
         known = self._known
-        return {part.node_id for part in parts for one in part.taken if one.slot_id not in known}
+        return {part.node_id for part in parts for slot in part.slot_ids if slot not in known}
 
     def learn(self, rows: Sequence[Record]) -> None:
         for row in rows:
@@ -31,14 +30,10 @@ class Bindings:
         if len(self._known) > KNOWN_MAX:
             self._known.clear()
 
-    def of(self, taken: Sequence[Taken]) -> list[bytes]:
-        """Encoded, under these fences: what is appended to a message is merged into it."""
-        return [self._known[one.slot_id] + _fence(one.fence) for one in taken]
-
-
-@lru_cache(maxsize=4096)
-def _fence(fence: int) -> bytes:
-    return SlotBinding(fence=fence).SerializeToString()
+    def of(self, slot_ids: Sequence[str], fence: int) -> list[bytes]:
+        """Encoded, under this fence: what is appended to a message is merged into it."""
+        fenced = SlotBinding(fence=fence).SerializeToString()
+        return [self._known[id] + fenced for id in slot_ids]
 
 
 def _binding(row: Record) -> bytes:

@@ -40,7 +40,7 @@ T = TypeVar("T")
 ATTEMPTS_MAX: Final = 3
 FEW: Final = 32  # placements that one statement writes: two would cost more than they save
 FIRST: Final = 8  # of more, those of the first one: the database need not wait long for it
-TOGETHER: Final = 48  # of each one after it: what it takes must fit the buffer of a socket
+TOGETHER: Final = 96  # of each one after it: what it takes must fit the buffer of a socket
 BEFORE: Final = Failpoint("central.placement.before_commit")
 AFTER: Final = Failpoint("central.placement.after_commit")
 

@@ -45,7 +45,7 @@ def _wait(want: Want) -> Wait:
 
 
 def _slots(plan: Plan) -> tuple[SlotId, ...]:
-    return tuple([cast("SlotId", taken.slot_id) for taken in plan.taken])
+    return cast("tuple[SlotId, ...]", plan.slot_ids)
 
 
 def _new(tx: Tx, want: Want, wait: Wait, plan: Plan | None) -> Allocation:

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import orjson
 
 from penstock.central import fleet
+from penstock.central.fleet import Change
 from penstock.kernel.db import Tx
 from penstock.placement import screens, solver
 from penstock.placement.model import Plan, Request, Shape, Strategy
@@ -29,7 +30,6 @@ def keep(request: Request, plan: Plan, *, policy_revision: int, revision: int) -
             "policy_revision": policy_revision,
             "fleet_revision": revision,
             "request": orjson.Fragment(_lean(request)),
-            "fences": [taken.fence for taken in plan.taken],
             "candidates": [tuple(candidate) for candidate in plan.candidates],
             "rejections": {rule: count for rule, count in plan.rejections.items() if count},
         }
@@ -42,9 +42,9 @@ async def of(tx: Tx, id: AllocationId) -> Receipt | None:
     return None if claimed is None else recall(*claimed)
 
 
-def recall(node_id: str, slot_ids: list[str], kept: Mapping[str, Any]) -> Receipt:
-    """All of a receipt, from what the log kept of it."""
-    if "fences" not in kept:
+def recall(line: Change, kept: Mapping[str, Any]) -> Receipt:
+    """All of a receipt, from what the log kept of it and from its line of the log."""
+    if "slots" in kept:
         return dict(kept)  # written when receipts were kept whole
     rules = screens.TALLIED if kept["policy"] == solver.POLICY else ()
     return {
@@ -52,10 +52,10 @@ def recall(node_id: str, slot_ids: list[str], kept: Mapping[str, Any]) -> Receip
         "policy_revision": kept["policy_revision"],
         "fleet_revision": kept["fleet_revision"],
         "request": orjson.loads(orjson.dumps(request_of(kept["request"]))),
-        "node": kept.get("node", node_id),
+        "node": kept.get("node", line.node_id),
         "slots": [
-            {"slot_id": slot, "fence": fence, "milli": WHOLE_MILLI}
-            for slot, fence in zip(slot_ids, kept["fences"], strict=False)
+            {"slot_id": slot, "fence": line.revision, "milli": WHOLE_MILLI}
+            for slot in line.slot_ids
         ],
         "candidates": [
             {"node": node, "score": score, "alike": alike}

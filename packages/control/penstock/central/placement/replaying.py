@@ -5,12 +5,13 @@ from dataclasses import dataclass
 import orjson
 
 from penstock.central import fleet
+from penstock.central.fleet import Change
 from penstock.central.placement import receipts
 from penstock.central.placement.receipts import Receipt
 from penstock.central.placement.snapshot import see
 from penstock.kernel.db import Tx
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Plan
+from penstock.placement.model import Fleet, Part, Plan
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,8 @@ async def replay(tx: Tx, receipt: Receipt) -> Replay:
     kept = receipts.keep(
         request, plan, policy_revision=receipt["policy_revision"], revision=revision
     )
-    slot_ids = [taken.slot_id for taken in plan.taken]
-    again = receipts.recall(plan.node_id, slot_ids, orjson.loads(kept))
+    line = Change(revision + 1, "claim", plan.node_id, plan.slot_ids)
+    again = receipts.recall(line, orjson.loads(kept))
     differences = [name for name in receipt if receipt[name] != again.get(name)]
     return Replay(not differences, differences, again)
 
@@ -52,5 +53,5 @@ async def fleet_at(tx: Tx, revision: int, family: str) -> Fleet:
     for change in await fleet.leases_at(tx, revision):
         if change.revision > since.get(change.node_id, revision):
             happened = past.hold if change.kind == "claim" else past.free
-            happened(change.node_id, change.slot_ids)
+            happened(Part(change.node_id, change.slot_ids))
     return past

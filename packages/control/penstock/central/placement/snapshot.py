@@ -10,10 +10,10 @@ from penstock.central.fleet import Change, NodeRow
 from penstock.central.nodes.model import blocked
 from penstock.kernel.db import Tx
 from penstock.kernel.questions import Question
-from penstock.placement.model import Fleet, Node, Slot
+from penstock.placement.model import Fleet, Node, Part, Slot
 
 LAST: Final = (1 << 63) - 1  # a revision that nothing comes after: who reads all has no news
-NO_CHASSIS: Final = Slot("", 0, 0, 0, approved=False, free=False)
+NO_CHASSIS: Final = Slot("", 0, 0, approved=False, free=False)
 
 
 class Snapshot:
@@ -51,7 +51,7 @@ class Snapshot:
         for change in changes:
             if change.node_id not in anew:
                 known = self._fleet.hold if change.kind == "claim" else self._fleet.free
-                known(change.node_id, change.slot_ids)
+                known(Part(change.node_id, change.slot_ids))
         for id in anew:
             self._fleet.drop(id)
         for node in seen:
@@ -98,8 +98,8 @@ def see(row: NodeRow) -> Node | None:
     if row["slot_ids"] is None:
         return _slotless(row) if row["discovered"] or row["fault"] else None
     columns = (
-        row["slot_ids"], row["indexes"], row["numa_nodes"], row["fences"], row["approved"],
-        row["free"], row["fabrics"],
+        row["slot_ids"], row["indexes"], row["numa_nodes"], row["approved"], row["free"],
+        row["fabrics"],
     )  # fmt: skip
     slots = [Slot(*values) for values in zip(*columns, strict=True)]
     gpus = row["kinds"].count("gpu")

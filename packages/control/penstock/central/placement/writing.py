@@ -26,14 +26,14 @@ def _columns(*numbers: int) -> str:
     return ", ".join(f"string_to_array(${n}, E'\\x1f')" for n in numbers)
 
 
-# The claims' trigger runs when all of it is done, so it sees the allocations. A slot that is
-# held already is a unique violation: the fleet was stale, and nothing was written.
+# The log's trigger makes the claims when all of it is done, so it sees the allocations. A slot that
+# is held already is a unique violation: the fleet was stale, and nothing was written.
 PLACE: Final = f"""
     WITH placed AS MATERIALIZED (
         SELECT new.*, string_to_array(slots, ' ') AS slot_ids
-        FROM unnest({_columns(*range(2, 23))}) AS new (id, tenant, node, slots, fences, revision,
-            receipt, waited, project, sku, shape, family, currency, site, by, correlation, gpus,
-            price, priority, asked_site, ends)
+        FROM unnest({_columns(*range(2, 22))}) AS new (id, tenant, node, slots, revision, receipt,
+            waited, project, sku, shape, family, currency, site, by, correlation, gpus, price,
+            priority, asked_site, ends)
     ), made AS (
         INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, currency,
             site_id, node_id, slot_ids, created_by, correlation_id, gpus,
@@ -43,18 +43,14 @@ PLACE: Final = f"""
             correlation, gpus::int, price::bigint, priority::smallint, nullif(asked_site, ''),
             nullif(ends, '')::timestamptz, 'active', $1, 1, $1, $1
         FROM placed WHERE waited = 'no'
-    ), held AS (
-        INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)
-        SELECT slot, fence::bigint, id, tenant, node, $1
-        FROM placed, unnest(slot_ids, string_to_array(fences, ' ')) AS one (slot, fence)
     ), logged AS (
         INSERT INTO fleet_changes
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
         SELECT revision::bigint, 'claim', node, slot_ids, id, tenant, receipt, $1 FROM placed
     ), answered AS (
-        {recording(30)}
+        {recording(29)}
     )
-    SELECT {append(23)}
+    SELECT {append(22)}
 """  # noqa: S608 numbers of parameters, nothing else
 BINDINGS: Final = """
     SELECT id, kind, index, gpu_uuid, nvme_serial, fabric_guid, numa_node, cpus, memory_mib,
@@ -65,7 +61,7 @@ BINDINGS: Final = """
 
 @dataclass(frozen=True)
 class Placement:
-    """A decision, at its revision of the fleet."""
+    """A decision, at its revision of the fleet: that is the fence of its claims."""
 
     want: Want
     allocation: Allocation
@@ -105,7 +101,7 @@ class Writer:
             return
         await self._learn(placed)
         for one in placed:
-            _tell(self._tx, one, self._bindings.of(one.plan.taken))
+            _tell(self._tx, one, self._bindings.of(one.plan.slot_ids, one.revision))
             if one.want.ask.terms.apart_from and not one.want.waited:
                 self._parted.append(one.allocation)
         # The database waits for what a statement takes, so it is written before the last is done.
@@ -149,7 +145,6 @@ def _texts(placed: Sequence[Placement]) -> list[str]:
         [a.tenant_id for a in made],
         [a.where[1] for a in made],
         [" ".join(a.slot_ids) for a in made],
-        [" ".join([str(taken.fence) for taken in one.plan.taken]) for one in placed],
         [str(one.revision) for one in placed],
         [one.receipt for one in placed],
         ["yes" if one.want.waited else "no" for one in placed],

@@ -12,7 +12,7 @@ from penstock_contracts.ids import AllocationId, NodeId, SiteId, SlotId
 SELECT = """
     SELECT s.id, s.node_id, s.kind, s.index, s.gpu_uuid, s.pci_address, s.nvme_serial,
         s.fabric_guid, s.numa_node, s.cpus, s.memory_mib, s.cleanup_steps, s.approved_at,
-        coalesce(c.fence, (SELECT max(fence) FROM claims old WHERE old.slot_id = s.id), 0) AS fence,
+        coalesce(c.fence, (SELECT max(fence) FROM cleanup_proofs WHERE slot_id = s.id), 0) AS fence,
         c.allocation_id, c.cleanup_nonce, coalesce(c.blocked_reason, '') AS blocked_reason
     FROM slots s LEFT JOIN claims c ON c.slot_id = s.id AND c.freed_at IS NULL
 """
