@@ -5,12 +5,14 @@ Every kind of id in Penstock is a class in this file.
 
 import os
 import time
+from collections import deque
 from typing import ClassVar, Self
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 VALUES = {letter: value for value, letter in enumerate(ALPHABET)}
 PAIRS = [first + second for first in ALPHABET for second in ALPHABET]
 SUFFIX_LENGTH = 26
+ENTROPY_BYTES = 10  # of an id
 
 
 class InvalidId(ValueError):
@@ -25,7 +27,7 @@ class Id(str):
 
     @classmethod
     def new(cls) -> Self:
-        return cls(f"{cls.prefix}_{encode(uuid7(time.time_ns() // 1_000_000, os.urandom(10)))}")
+        return cls(f"{cls.prefix}_{encode(uuid7(time.time_ns() // 1_000_000, entropy()))}")
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -143,6 +145,23 @@ def is_id(text: str) -> bool:
     """Whether it has the form of an id of ours, of any kind."""
     prefix, _, suffix = text.rpartition("_")
     return is_suffix(suffix) and any(kind.prefix == prefix for kind in Id.__subclasses__())
+
+
+_entropy: deque[bytes] = deque()
+os.register_at_fork(after_in_child=_entropy.clear)  # or parent and child would make the same ids
+
+
+def entropy() -> bytes:
+    """What the system gives is asked for many at a time: asking takes longer than making an id.
+    Each is given to one thread only, since `pop` is one step."""
+    try:
+        return _entropy.pop()
+    except IndexError:
+        many = os.urandom(256 * ENTROPY_BYTES)
+        _entropy.extend(
+            many[at : at + ENTROPY_BYTES] for at in range(ENTROPY_BYTES, len(many), ENTROPY_BYTES)
+        )
+        return many[:ENTROPY_BYTES]
 
 
 def uuid7(now_ms: int, entropy: bytes) -> int:

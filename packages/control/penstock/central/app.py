@@ -131,7 +131,8 @@ async def serve(settings: CentralSettings) -> None:
     queue = Queue(committer.commit, committer.follow)
     app = create()
     gateway = Gateway(settings.limits)
-    caller = gateway.guard(partial(callers.authenticate, realms, keys.Holders(database)))
+    holders = keys.Holders(database)
+    caller = gateway.guard(partial(callers.authenticate, realms, holders))
     denials = Denials(database, existing=hidden.existing)
     web.install(
         app, database=database, authenticate=caller, denials=denials, refused=refusals.respond
@@ -139,6 +140,7 @@ async def serve(settings: CentralSettings) -> None:
     app.state.realms = realms
     app.state.wakeups = wakeups
     app.state.placement = queue
+    app.state.recall = partial(callers.recall, holders)
     app.state.fleet = Reading()
     app.state.planner = Planner(database, app.state.fleet)
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root.der)

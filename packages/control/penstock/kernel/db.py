@@ -52,7 +52,8 @@ IDLE_IN_TRANSACTION_S_MAX: Final = 15
 SEND_BUFFER_BYTES: Final = 1 << 20
 LOCK: Final = """
     SELECT clock_timestamp()
-    FROM (SELECT pg_advisory_xact_lock($1), set_config('enable_seqscan', 'off', true)) AS locked
+    FROM (SELECT pg_advisory_xact_lock($1), set_config('enable_seqscan', 'off', true),
+        set_config('plan_cache_mode', 'force_generic_plan', true)) AS locked
 """
 RACED: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
@@ -71,8 +72,8 @@ class Tx:
     async def lock(self, key: int) -> None:
         """Wait for an advisory lock, held to the end. What is done under it is done from now
         on, not since the transaction began: so times are in the order of the lock. And it is
-        done quickly: plans are kept, and one that was made while a table was empty would read
-        all of it later."""
+        done quickly: a statement is planned once, and never so that it reads a whole table, as a
+        plan that was made while the table was empty would."""
         locked_at: datetime = await self.fetchval(LOCK, key)
         self.now = self.clock() if self.clock else locked_at
 

@@ -111,6 +111,10 @@ class LeanRoute(APIRoute):
     async def respond(self, request: Request) -> Response:
         refuse_unknown_parameters(request, frozenset())
         request.state.actor = await self.authenticate(request)
+        return await self.answer(request)
+
+    async def answer(self, request: Request) -> Response:
+        """To a caller that is known."""
         response: Response = await self.endpoint(request, parse(self.body, await request.body()))
         return response
 

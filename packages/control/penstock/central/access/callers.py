@@ -5,16 +5,26 @@ from typing import Final
 from fastapi import Request, WebSocket
 
 from penstock.central.access import keys
-from penstock.central.access.keys import Holders
+from penstock.central.access.keys import Held, Holders
 from penstock.central.realms import bearer, tokens
 from penstock.central.realms.hosts import bearer as hosted
 from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.kernel.actor import Actor
 from penstock.kernel.errors import Unauthenticated
+from penstock.kernel.gateway import Visitor
 
 # The same words whatever was wrong with it: a forger learns nothing.
 REFUSED: Final = "this token is not good here: it ran out, was revoked, or is not for this API"
+
+
+def recall(holders: Holders, connection: Request) -> Held | None:
+    """Who called with this key before, for whoever asks later whether it still holds."""
+    visitor: Visitor = connection.state.visitor
+    if visitor.party is None:
+        return None
+    token = keys.presented(connection)
+    return None if "." in token else holders.recall(token)
 
 
 async def authenticate(realms: Realms, holders: Holders, connection: Request | WebSocket) -> Actor:

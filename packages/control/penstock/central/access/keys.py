@@ -7,31 +7,43 @@ that user can at the moment, within its scopes, until it expires.
 import asyncio
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+import orjson
 from fastapi import Request, WebSocket
 
 from penstock.central.access import grants
 from penstock.kernel import audit
 from penstock.kernel.actor import SYSTEM, Actor
-from penstock.kernel.db import Database, Tx
+from penstock.kernel.db import Database, Record, Tx
 from penstock.kernel.errors import Unauthenticated
+from penstock.kernel.questions import Question
 from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
 
 TOKEN_LENGTH_MAX: Final = 200
 BEARER_LENGTH_MAX: Final = 8_192
-KNOWN: Final = f"""
-    SELECT k.id, k.tenant_id, k.user_id, coalesce(u.role, k.role) AS role, k.scopes, k.hash,
-        k.expires_at, now() AS now,
-        {grants.sql("k.id", "k.user_id", "k.service_account_id")} AS grants
+REMEMBERED_MAX: Final = 10_000
+UNKNOWN: Final = "this key is not known"
+HOLDERS: Final = f"""
+    SELECT (k.id, k.tenant_id, k.user_id, coalesce(u.role, k.role), k.scopes, k.hash, k.expires_at,
+        {grants.sql("k.id", "k.user_id", "k.service_account_id")}::text)::key_holder
     FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
     LEFT JOIN service_accounts s ON s.id = k.service_account_id
     WHERE k.hash = ANY($1) AND k.revoked_at IS NULL AND u.disabled_at IS NULL
         AND s.disabled_at IS NULL
 """  # noqa: S608 # names of columns
+
+
+@dataclass(frozen=True)
+class Held:
+    """A key, and who held it when it was last asked whose it is."""
+
+    hash: bytes = field(repr=False)
+    actor: Actor
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,7 @@ def presented(connection: Request | WebSocket) -> str:
     if scheme.lower() != "bearer" or not token:
         raise Unauthenticated("send your key or token as `Authorization: Bearer …`")
     if len(token) > BEARER_LENGTH_MAX:
-        raise Unauthenticated("this key is not known")
+        raise Unauthenticated(UNKNOWN)
     return token
 
 
@@ -112,14 +124,31 @@ class Holders:
         self._database = database
         self._waiting: dict[bytes, asyncio.Future[Actor | None]] = {}
         self._asking: asyncio.Task[None] | None = None
+        self._remembered: OrderedDict[bytes, Actor] = OrderedDict()
+
+    def recall(self, token: str) -> Held | None:
+        """Whose it was. Whoever goes by that asks `holding` before anything is done."""
+        hash = hash_token(token)
+        actor = self._remembered.get(hash)
+        return None if actor is None else Held(hash, actor)
 
     async def authenticate(self, token: str) -> Actor:
         """Who calls, by the key they hold."""
         known = len(token) <= TOKEN_LENGTH_MAX
-        holder = await self._find(hash_token(token)) if known else None
+        hash = hash_token(token)
+        holder = await self._find(hash) if known else None
+        self._remember(hash, holder)
         if holder is None:
-            raise Unauthenticated("this key is not known")
+            raise Unauthenticated(UNKNOWN)
         return holder
+
+    def _remember(self, hash: bytes, holder: Actor | None) -> None:
+        if holder is None:
+            self._remembered.pop(hash, None)
+            return
+        self._remembered[hash] = holder
+        if len(self._remembered) > REMEMBERED_MAX:
+            self._remembered.popitem(last=False)
 
     async def _find(self, hash: bytes) -> Actor | None:
         found = self._waiting.get(hash)
@@ -147,10 +176,17 @@ class Holders:
 
 async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor]:
     """By the hash of each key that is good now."""
-    rows = await database.fetch(KNOWN, hashes)
-    if not rows:
-        return {}
-    now = database.now(rows[0]["now"])
+    (row,) = await database.fetch(f"SELECT now(), ARRAY({HOLDERS}) AS holders", hashes)
+    return holders(row["holders"], database.now(row["now"]))
+
+
+def holding(hashes: Iterable[bytes]) -> Question[list[Record]]:
+    """Whose keys these are now, for `holders`."""
+    return Question(HOLDERS, (list(hashes),), list)
+
+
+def holders(rows: Sequence[Record], now: datetime) -> dict[bytes, Actor]:
+    """By the hash of each key that is good now."""
     return {
         bytes(row["hash"]): Actor(
             "key",
@@ -158,7 +194,7 @@ async def _holders(database: Database, hashes: list[bytes]) -> dict[bytes, Actor
             row["role"],
             TenantId(row["tenant_id"]) if row["tenant_id"] else None,
             None if row["scopes"] is None else frozenset(row["scopes"]),
-            grants.read(row["grants"]),
+            grants.read(orjson.loads(row["grants"] or "[]")),
             hour=now.hour,
             weekday=now.isoweekday(),
             user_id=row["user_id"] or "",

@@ -5,7 +5,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import AwareDatetime, Field
 
-from penstock.central.allocations import release, service
+from penstock.central.access.keys import Held
+from penstock.central.allocations import release, service, views
 from penstock.central.allocations.model import Status
 from penstock.central.allocations.terms import NewTerms
 from penstock.central.allocations.views import AllocationView
@@ -17,7 +18,15 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.names import Reference
 from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import BareRoute, Caller, LeanRoute, Tx, TxRoute, View
+from penstock.kernel.web import (
+    BareRoute,
+    Caller,
+    LeanRoute,
+    Tx,
+    TxRoute,
+    View,
+    refuse_unknown_parameters,
+)
 
 router = APIRouter(prefix="/v1/allocations", tags=["allocations"], route_class=TxRoute)
 QUEUE_FOR_S_MAX: Final = 90 * 86_400
@@ -53,12 +62,21 @@ class NewAllocation(NewTerms):
 
 
 class AskingRoute(LeanRoute):
-    """Tells the placement queue that somebody is about to ask."""
+    """Whose key was seen before is not asked for first: the batch asks whether it still holds."""
 
-    async def authenticate(self, request: Request) -> Actor:
-        queue: Queue = request.app.state.placement
-        with queue.coming():
-            return await super().authenticate(request)
+    async def respond(self, request: Request) -> Response:
+        held: Held | None = request.app.state.recall(request)
+        if held is None:
+            return await super().respond(request)
+        refuse_unknown_parameters(request, frozenset())
+        request.state.actor, request.state.credential = held.actor, held.hash
+        try:
+            return await self.answer(request)
+        except Exception:
+            # It is refused to whom it is, and to nobody else.
+            del request.state.actor
+            request.state.actor = await self.authenticate(request)
+            raise
 
 
 async def create_allocation(request: Request, body: NewAllocation) -> Response:
@@ -85,11 +103,13 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
             priority=body.priority,
             ends_at=body.ends_at,
             reason=reasons.of(request),
+            credential=getattr(request.state, "credential", b""),
         )
     )
-    view = AllocationView.of(answer.allocation, answer.now, actor)
     replayed = {"Idempotency-Replayed": "true"} if answer.replayed else {}
-    return Response(view.model_dump_json(), 201, replayed, "application/json")
+    return Response(
+        views.as_json(answer.allocation, answer.now, actor), 201, replayed, "application/json"
+    )
 
 
 asking.add_api_route(

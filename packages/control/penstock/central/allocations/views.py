@@ -1,6 +1,10 @@
 """Allocations as the API shows them."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
+
+import orjson
 
 from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel.actor import Actor
@@ -106,12 +110,65 @@ class AllocationView(View):
         )
 
 
-def states(a: Allocation, now: datetime) -> States:
-    def age_s(at: datetime | None) -> float | None:
-        return None if at is None else max(0.0, (now - at).total_seconds())
+def as_json(a: Allocation, now: datetime, reader: Actor) -> bytes:
+    """The same as `AllocationView.of`, written at once: for the route that must cost little."""
+    age_s, newest = partial(_age_s, now), _newest(a)
+    estimate = _estimate(a, reader)
+    return orjson.dumps(
+        {
+            "id": a.id, "tenant": a.tenant_id, "project": a.project_id, "sku": a.sku_name,
+            "sku_id": a.sku_id, "shape": a.shape, "family": a.family, "gpus": a.gpus,
+            "site": a.site_id, "node": a.node_id, "slots": a.slot_ids, "status": a.status,
+            "reason": a.reason, "desired": a.desired, "observed": a.observed,
+            "execution": a.execution.state,
+            "states": {
+                "desired": _state(a.desired, a.desired_at, age_s, revision=a.revision),
+                "observed": _state(a.observed, a.observed_at, age_s, reason=a.observed_reason),
+                "execution": _state(
+                    a.execution.state, a.execution.at, age_s, workflow=a.execution.workflow,
+                    step=a.execution.step, detail=a.execution.detail,
+                ),
+                "projected": _state(a.status, newest, age_s, reason=a.reason),
+            },
+            "price_micros_per_gpu_hour": a.price_micros_per_gpu_hour, "currency": a.currency,
+            "created_at": a.created_at, "created_by": a.created_by,
+            "correlation_id": a.correlation_id, "priority": a.wait.priority,
+            "queued_at": a.wait.queued_at, "expires_at": a.wait.expires_at,
+            "placed_at": a.placed_at, "ends_at": a.wait.ends_at,
+            "estimate": estimate.model_dump() if estimate else None,
+        },
+        option=orjson.OPT_UTC_Z,
+    )  # fmt: skip
 
+
+def _state(
+    state: str,
+    at: datetime | None,
+    age_s: Callable[[datetime | None], float | None],
+    *,
+    reason: str = "",
+    revision: int | None = None,
+    workflow: str = "",
+    step: str = "",
+    detail: str = "",
+) -> dict[str, object]:
+    return {
+        "state": state, "at": at, "age_s": age_s(at), "reason": reason, "revision": revision,
+        "workflow": workflow, "step": step, "detail": detail,
+    }  # fmt: skip
+
+
+def _age_s(now: datetime, at: datetime | None) -> float | None:
+    return None if at is None else max(0.0, (now - at).total_seconds())
+
+
+def _newest(a: Allocation) -> datetime:
     known = [at for at in (a.desired_at, a.observed_at, a.execution.at) if at is not None]
-    newest = max(known)
+    return max(known)
+
+
+def states(a: Allocation, now: datetime) -> States:
+    age_s, newest = partial(_age_s, now), _newest(a)
     return States(
         desired=State(
             state=a.desired, at=a.desired_at, age_s=age_s(a.desired_at), revision=a.revision

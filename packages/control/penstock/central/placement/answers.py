@@ -1,18 +1,20 @@
 """What a batch answers: replays, refusals with their reasons, receipts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from penstock.central.access.keys import UNKNOWN
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.leeways import Leeways
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.wants import Want
 from penstock.kernel import idempotency
+from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Conflict, Problem
+from penstock.kernel.errors import Conflict, Problem, Unauthenticated
 from penstock.kernel.idempotency import Given
 from penstock.kernel.questions import Question
 from penstock.placement import estimates, solver
@@ -77,6 +79,20 @@ def twins(asks: Sequence[Ask]) -> dict[str, str]:
             if original != ask.id:
                 same[ask.id] = original
     return same
+
+
+def by_holders(
+    asks: Sequence[Ask], holders: Mapping[bytes, Actor], outcomes: dict[str, Decided]
+) -> list[Ask]:
+    """The asks of those whose keys hold, each by whom it is of now; the others are refused."""
+    held: list[Ask] = []
+    for ask in asks:
+        actor = holders.get(ask.credential) if ask.credential else ask.actor
+        if actor is None:
+            outcomes[ask.id] = Unauthenticated(UNKNOWN)
+        else:
+            held.append(ask if actor == ask.actor else replace(ask, actor=actor))
+    return held
 
 
 def keyed(asks: Sequence[Ask]) -> list[Given]:

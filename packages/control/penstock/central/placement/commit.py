@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 import asyncpg
 
 from penstock.central import fleet
+from penstock.central.access import keys
 from penstock.central.allocations import waiting
 from penstock.central.placement import answers, backlog, leases, line, receipts, wants
 from penstock.central.placement.answers import Decided, Unplaced
@@ -91,12 +92,13 @@ class Committer:
         same = answers.twins(asks)
         fresh = [ask for ask in asks if ask.id not in same]
         news, used, in_line = self._snapshot.news(), answers.used_keys(fresh), waiting.ids(tx)
-        names = Names(fresh)
-        await ask_all(tx, [news, used, in_line, *names.questions])
+        names, holding = Names(fresh), keys.holding({a.credential for a in fresh if a.credential})
+        await ask_all(tx, [news, used, in_line, holding, *names.questions])
         current = await self._snapshot.borrow(tx, news.answer)
         self._bindings.forget()
-        before = await answers.given_before(tx, fresh, used.answer, again=again)
-        outcomes: dict[str, Decided] = {**before}
+        outcomes: dict[str, Decided] = {}
+        fresh = answers.by_holders(fresh, keys.holders(holding.answer, tx.now), outcomes)
+        outcomes.update(await answers.given_before(tx, fresh, used.answer, again=again))
         new = [ask for ask in fresh if ask.id not in outcomes]
         if new or not asks:
             waited = await line.load(tx, in_line.answer)

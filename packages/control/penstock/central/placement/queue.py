@@ -1,8 +1,8 @@
 """The placement queue: requests wait in their process, one task places all that wait."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -22,6 +22,7 @@ logger = log.get(__name__)
 WAITING_MAX: Final = 2048
 BATCH_MAX: Final = 1024
 COMING_S_MAX: Final = 0.002
+QUIET_TURNS: Final = 3  # what a request takes from its socket to here
 WAIT_S_MAX: Final = 20.0
 QUEUE_FOR_S_DEFAULT: Final = 7 * 86_400
 BATCH: Final = Histogram(
@@ -50,6 +51,7 @@ class Ask:
     priority: int = PRIORITY_DEFAULT
     ends_at: datetime | None = None  # planned; nothing ends it then
     reason: str = ""  # for the audit log
+    credential: bytes = field(default=b"", repr=False)  # hash of a key: asked again if it holds
     id: AllocationId = field(default_factory=AllocationId.new)
 
 
@@ -83,24 +85,9 @@ class Queue:
         self._follow = follow
         self._behind = False
         self._rounds: list[asyncio.Future[None]] = []
-        self._coming = 0
-        self._nobody_comes = asyncio.Event()
-        self._nobody_comes.set()
         self._waiting: asyncio.Queue[tuple[Ask, asyncio.Future[Outcome]] | None] = asyncio.Queue(
             WAITING_MAX
         )
-
-    @contextmanager
-    def coming(self) -> Generator[None, None, None]:
-        """Around what must be done before `submit`: the next batch waits for it a moment."""
-        self._coming += 1
-        self._nobody_comes.clear()
-        try:
-            yield
-        finally:
-            self._coming -= 1
-            if not self._coming:
-                self._nobody_comes.set()
 
     async def submit(self, ask: Ask) -> Placed | Queued:
         """Wait for the batch that decides this request; raise its refusal."""
@@ -150,10 +137,14 @@ class Queue:
                 await self._catch_up()
 
     async def _company(self) -> None:
-        """A batch of one costs almost as much as one of many: who is at the door comes along."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(COMING_S_MAX):
-                await self._nobody_comes.wait()
+        """A batch of one costs almost as much as one of many: who is at the door comes along. The
+        loop is let turn until it brings nobody any more."""
+        until = time.monotonic() + COMING_S_MAX
+        here, quiet = self._waiting.qsize(), 0
+        while quiet < QUIET_TURNS and time.monotonic() < until:
+            await asyncio.sleep(0)
+            before, here = here, self._waiting.qsize()
+            quiet = quiet + 1 if here == before else 0
 
     async def _round(self) -> None:
         rounds, self._rounds = self._rounds, []
