@@ -29,8 +29,10 @@ DEAF = (
     "DROP INDEX claims_live",
     "ALTER TABLE claims DROP CONSTRAINT claims_pkey",
     "ALTER TABLE fleet_changes DROP CONSTRAINT fleet_changes_pkey",
-    "CREATE POLICY deaf ON fleet_changes AS RESTRICTIVE FOR SELECT TO penstock_central_system "
-    "USING (kind <> 'claim')",
+    (
+        "CREATE POLICY deaf ON fleet_changes AS RESTRICTIVE FOR SELECT TO penstock_central_system "
+        "USING (kind <> 'claim')"
+    ),
 )
 
 

@@ -71,11 +71,11 @@ class Edge:
         attempt = self._doors.attempted(scope)
         visitor = self._gateway.meet(scope, headers, attempt=attempt)
         scope.setdefault("state", {}).update(correlation_id=correlation_id, visitor=visitor)
-        with structlog.contextvars.bound_contextvars(correlation_id=correlation_id):
-            if scope["type"] == "websocket":
-                await self._connect(scope, receive, send, visitor)
-            else:
-                await self._serve(scope, receive, send, correlation_id, visitor)
+        structlog.contextvars.bind_contextvars(correlation_id=correlation_id)  # in this task
+        if scope["type"] == "websocket":
+            await self._connect(scope, receive, send, visitor)
+        else:
+            await self._serve(scope, receive, send, correlation_id, visitor)
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
         try:

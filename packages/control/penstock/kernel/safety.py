@@ -1,6 +1,7 @@
 """Headers that make an answer safe in a browser, whatever opened it."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 Header = tuple[bytes, bytes]
@@ -17,12 +18,18 @@ NOTHING: Final = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; 
 UNFRAMED: Final = b"frame-ancestors 'none'"
 
 
-def headers(given: Sequence[Header], *, hsts_s: int) -> list[Header]:
+def headers(given: Sequence[Header], *, hsts_s: int) -> Sequence[Header]:
     """What to add to an answer that has these. A page's own policy is not overruled."""
-    names = {name.lower() for name, _ in given}
     kinds = [value for name, value in given if name.lower() == b"content-type"]
     page = any(kind.startswith(b"text/html") for kind in kinds)
+    return _beside(tuple([name for name, _ in given]), page, hsts_s)
+
+
+@lru_cache(maxsize=256)
+def _beside(given: tuple[bytes, ...], page: bool, hsts_s: int) -> Sequence[Header]:
+    """Most answers have the same few headers."""
+    names = {name.lower() for name in given}
     added = [*SAFE, (b"content-security-policy", UNFRAMED if page else NOTHING)]
     if hsts_s:
         added.append((b"strict-transport-security", b"max-age=%d; includeSubDomains" % hsts_s))
-    return [header for header in added if header[0] not in names]
+    return tuple(header for header in added if header[0] not in names)

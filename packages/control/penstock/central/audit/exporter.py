@@ -66,10 +66,12 @@ class Exporter:
                 await asyncio.sleep(gather_s)
 
     async def catch_up(self) -> None:
-        """Export everything there is now."""
-        at = await self._resume()
-        while lines := await self._read(at):
+        """Export what there is now. What comes meanwhile is for the next time: where something
+        always does, each segment would be as small as the time allows that the last one took."""
+        at, more = await self._resume(), True
+        while more and (lines := await self._read(at)):
             at = await self._write(lines)
+            more = len(lines) == SEGMENT_LINES_MAX
 
     async def _resume(self) -> Point:
         """The last point over there, which the database must have as well."""
