@@ -41,6 +41,9 @@ class Tally:
         }
 
 
+GREETING = b"GET /healthz HTTP/1.1\r\nHost: bench\r\n\r\n"
+
+
 class Connection(asyncio.Protocol):
     """One keep-alive connection, one request at a time."""
 
@@ -81,6 +84,8 @@ class Load:
         self._due: deque[tuple[bytes, float]] = deque()
         self._free: deque[Connection] = deque()
         self._done = asyncio.get_running_loop().create_future()
+        self._greeted = asyncio.get_running_loop().create_future()
+        self._greetings = 0
 
     async def connect(self, port: int, count: int) -> None:
         loop = asyncio.get_running_loop()
@@ -89,6 +94,12 @@ class Load:
                 lambda: Connection(self._answered), "127.0.0.1", port
             )
             self._free.append(connection)
+
+    async def greet(self) -> None:
+        """Every connection is accepted and answered before anything counts."""
+        for connection in self._free:
+            connection.ask(GREETING, 0.0)
+        await self._greeted
 
     async def closed_loop(self) -> None:
         """Each connection asks again as soon as it is answered."""
@@ -115,6 +126,11 @@ class Load:
         connection.ask(prepared, due or time.perf_counter())
 
     def _answered(self, connection: Connection, answer: bytes) -> None:
+        if not self._greeted.done():
+            self._greetings += 1
+            if self._greetings == len(self._free):
+                self._greeted.set_result(None)
+            return
         self.tally.took_s.append(time.perf_counter() - connection.since)
         self.tally.answers.append(answer)
         if self._due:
@@ -139,6 +155,7 @@ def request(token: str, project: str, rng: random.Random) -> bytes:
 async def run(requests: Sequence[bytes], port: int, connections: int, per_s: float) -> Load:
     load = Load(requests)
     await load.connect(port, OPEN_LOOP_CONNECTIONS if per_s else connections)
+    await load.greet()
     await (load.open_loop(per_s) if per_s else load.closed_loop())
     return load
 

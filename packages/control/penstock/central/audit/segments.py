@@ -6,6 +6,7 @@ cannot both go on from one place.
 """
 
 import base64
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from penstock.central.audit.model import Line, Point
 
 FOLDER: Final = "segments"
 CHECKPOINT: Final = "checkpoint.json"
+ENTRY: Final = '"entry": '  # what comes after it is what the hash covers
 LINE: Final = re.compile(r'\{"seq": (\d+), "hash": "([0-9a-f]{64})", "entry": .*\}')
 
 
@@ -50,6 +52,17 @@ class Checkpoint:
 def signed_bytes(point: Point) -> bytes:
     """What a checkpoint's signature is over."""
     return f"penstock audit checkpoint\n{point.seq}\n{point.hash.hex()}\n".encode()
+
+
+def follow(before: Point, lines: Sequence[Line]) -> bool:
+    """Whether these are the next lines of the chain, as they were when they were hashed."""
+    for line in lines:
+        entry = line.text[line.text.index(ENTRY) + len(ENTRY) : -1].encode()
+        hash = hashlib.sha256(before.hash + entry).digest()
+        if line.point != Point(before.seq + 1, hash):
+            return False
+        before = line.point
+    return True
 
 
 def name(first: Line) -> str:
