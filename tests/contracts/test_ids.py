@@ -1,11 +1,13 @@
 """Typed ids: what is made can be read back, and nothing else can."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock_contracts import ids
-from penstock_contracts.ids import Id, InvalidId
+from penstock_contracts.ids import SUFFIX_LENGTH, EventId, Id, InvalidId
 
 KINDS = sorted(Id.__subclasses__(), key=lambda kind: kind.prefix)
 kinds = st.sampled_from(KINDS)
@@ -70,3 +72,20 @@ def test_a_suffix_with_anything_wrong_is_refused(suffix: str) -> None:
 
 def test_prefixes_are_unique() -> None:
     assert len({kind.prefix for kind in KINDS}) == len(KINDS) >= 11
+
+
+def test_a_forked_process_makes_ids_of_its_own() -> None:
+    EventId.new()  # so that there is something left over to be shared
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(write, "".join(EventId.new().suffix for _ in range(50)).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    theirs = os.read(read, 65_536).decode()
+    os.close(read)
+    os.close(write)
+    ours = {EventId.new().suffix[10:] for _ in range(50)}  # all that is not the time
+    made = [theirs[at : at + SUFFIX_LENGTH] for at in range(0, len(theirs), SUFFIX_LENGTH)]
+    assert len(made) == 50
+    assert not ours.intersection(each[10:] for each in made)

@@ -235,12 +235,18 @@ async def _pool(url: str, role: str, size: int) -> "asyncpg.Pool[asyncpg.Record]
 
 
 async def _set_up(connection: asyncpg.Connection) -> None:
-    """A large statement is sent at once: what the socket does not take waits until this process
-    has nothing better to do, and the database waits with it."""
-    transport: asyncio.WriteTransport = connection._transport  # noqa: SLF001 # pyright: ignore # no other way to its socket
-    sender: socket.socket = transport.get_extra_info("socket")
-    sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
+    _widen(connection)
     await prepare_connection(connection)
+
+
+def _widen(connection: asyncpg.Connection) -> None:
+    """A large statement is sent at once: what the socket does not take waits until this process
+    has nothing better to do, and the database waits with it. TCP finds its own size."""
+    # There is no other way to its socket.
+    transport: asyncio.WriteTransport = connection._transport  # noqa: SLF001 # pyright: ignore
+    sender: socket.socket = transport.get_extra_info("socket")
+    if sender.family == socket.AF_UNIX:
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
 
 
 async def prepare_connection(connection: asyncpg.Connection) -> None:
