@@ -12,6 +12,7 @@ from typing import Final
 
 import pytest
 
+from penstock.central.audit import exporter as exporting
 from penstock.central.audit import store
 from penstock.central.audit.exporter import Exporter, Tampered
 from penstock.kernel import audit, authority
@@ -90,6 +91,47 @@ async def test_what_nobody_touched_is_whole_and_exported_once(scene: Scene) -> N
     await scene.append(1)  # not yet exported, which is no fault
     assert await scene.faults() == []
     assert len(scene.segments()) == SEGMENTS
+
+
+class Busy(Objects):
+    """While it writes, something else is audited; not for ever, or a test could not end."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__(scene.folder.as_uri())
+        self._scene = scene
+        self._more = 3
+
+    async def put_new(self, name: str, body: bytes) -> bool:
+        if self._more:
+            self._more -= 1
+            await self._scene.append(1)
+        return await super().put_new(name, body)
+
+
+async def test_what_comes_while_a_segment_is_written_is_for_the_next_time(scene: Scene) -> None:
+    exporter = Exporter(scene.database, Busy(scene), scene.root.key)
+    await scene.append(2)
+    await exporter.catch_up()
+    assert len(scene.segments()) == SEGMENTS + 1
+    await exporter.catch_up()
+    assert len(scene.segments()) == SEGMENTS + 2
+    assert await scene.faults() == []
+
+
+async def test_a_segment_of_many_pages_is_one_and_each_page_is_checked(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "PAGE_LINES", 4)
+    await scene.append(10)
+    await scene.exporter.catch_up()
+    assert len(scene.segments()) == SEGMENTS + 1
+    assert await scene.faults() == []
+    await scene.append(10)
+    change = f"UPDATE audit_entries SET actor = 'mallory' WHERE seq = {LAST + 17}"
+    await plane.as_superuser(scene.url, change)
+    with pytest.raises(Tampered, match=f"entry {LAST + 17}: it is not what its hash was made from"):
+        await scene.exporter.catch_up()
+    assert len(scene.segments()) == SEGMENTS + 1
 
 
 # As an intruder would who covers the traces: every hash again, and the head.

@@ -243,7 +243,7 @@ def _widen(connection: asyncpg.Connection) -> None:
     """A large statement is sent at once: what the socket does not take waits until this process
     has nothing better to do, and the database waits with it. TCP finds its own size."""
     # There is no other way to its socket.
-    transport: asyncio.WriteTransport = connection._transport  # noqa: SLF001 # pyright: ignore
+    transport: asyncio.WriteTransport = connection._transport  # noqa: SLF001 # pyright: ignore[reportAttributeAccessIssue]
     sender: socket.socket = transport.get_extra_info("socket")
     if sender.family == socket.AF_UNIX:
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
