@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,6 +126,16 @@ class Central:
     async def execute(self, sql: str, *args: object) -> None:
         async with self.database.transaction() as tx:
             await tx.execute(sql, *args)
+
+    async def backdate(self, allocation: str, at: datetime) -> None:
+        """As if what was asked of the lease so far had been asked then."""
+        await self.execute(
+            """
+            UPDATE allocations SET placed_at = least(placed_at, $2), desired_at = $2 WHERE id = $1
+            """,
+            allocation,
+            at,
+        )
 
     async def until(self, subject: str, *types: str, after: int = 0) -> str:
         """Which of these events came first for the subject, ever or after this one."""

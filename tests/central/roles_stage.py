@@ -151,6 +151,7 @@ async def set_up(
             "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
             "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
             "allocation": lease["id"], "group": group["id"], "account": account["id"],
+            "dispute": await stand_in_site.disputed(site, tenant),
             "me": (await platform.get("/v1/me")).json["id"],
             "organization": (await tenant.viewer.get("/v1/organizations/default")).json["id"],
             **await realm_stage.things(central, tenant, "acme"),

@@ -15,7 +15,7 @@ from penstock_contracts.ids import NodeId
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import Member
 
-from .plane import Central, Json
+from .plane import Central, Json, Tenant
 
 Orders = dict[str, wire.DesiredAllocation]
 
@@ -226,6 +226,14 @@ class StandInSite:
             proofs=self.good_proofs(order) if proofs is None else proofs,
         )
         await self.report(wire.SiteReport(cleanup=cleanup))
+
+
+async def disputed(site: StandInSite, tenant: Tenant) -> str:
+    """The id of a dispute: of a lease that its site calls active since before it was placed."""
+    lease = await tenant.member.made("/v1/allocations", project="main", sku="h100.slice", gpus=1)
+    await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE, at_us=0)
+    (found,) = (await tenant.viewer.get("/v1/disputes")).items
+    return str(found["id"])
 
 
 async def joined(central: Central, folder: Path, name: str, **body: object) -> Member:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.central.balances.gate import Gate, Rate
 from penstock.central.balances.model import Balance, amount
+from penstock.kernel import db
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.ids import TenantId
 
@@ -33,13 +34,20 @@ async def lease(tenant: Tenant, gpus: int = 1) -> Answer:
     return await tenant.member.post("/v1/allocations", **LEASE, gpus=gpus)
 
 
-async def run(
-    site: StandInSite, allocation: Json, *, since_us: int, until_us: int | None = None
+async def run(central: Central, site: StandInSite, allocation: Json, *, since_us: int) -> None:
+    """Active since then, and so placed by then."""
+    await central.backdate(allocation["id"], db.from_us(since_us))
+    await site.observe(await site.order(allocation), wire.OBSERVED_ACTIVE, at_us=since_us)
+
+
+async def end(
+    central: Central, site: StandInSite, tenant: Tenant, allocation: Json, *, until_us: int
 ) -> None:
-    order = await site.order(allocation)
-    await site.observe(order, wire.OBSERVED_ACTIVE, at_us=since_us)
-    if until_us is not None:
-        await site.observe(order, wire.OBSERVED_STOPPING, at_us=until_us)
+    """Stopped then, and so asked to by then."""
+    await tenant.member.made(f"/v1/allocations/{allocation['id']}/release")
+    await central.backdate(allocation["id"], db.from_us(until_us))
+    order = await site.order(allocation, revision=2)
+    await site.observe(order, wire.OBSERVED_STOPPING, at_us=until_us)
 
 
 @pytest.mark.anyio
@@ -49,7 +57,8 @@ async def test_who_was_never_credited_pays_afterwards_and_is_not_gated(
     shown = await balance(tenant)
     assert (shown["tenant"], shown["prepaid"], shown["balance_micros"]) == (tenant.id, False, None)
     made = (await lease(tenant, 4)).json
-    await run(site, made, since_us=now_us() - 10**12, until_us=now_us())
+    await run(central, site, made, since_us=now_us() - 10**12)
+    await end(central, site, tenant, made, until_us=now_us())
     assert (await balance(tenant))["prepaid"] is False
     assert (await lease(tenant, 1)).status == 201
     assert await central.violations() == {}
@@ -103,18 +112,16 @@ async def test_running_usage_is_accrued_and_ended_usage_is_debited(
     made = (await lease(tenant, 2)).json
     hour_us = 3_600_000_000
     start = now_us() - 3 * hour_us
-    await run(site, made, since_us=start)
+    await run(central, site, made, since_us=start)
     shown = await balance(tenant)
     assert 6 * HOURLY <= shown["accrued_micros"] < 6 * HOURLY + HOURLY // 10
     assert shown["balance_micros"] == 10 * HOURLY, "nothing has ended yet"
     assert shown["available_micros"] == shown["balance_micros"] - shown["accrued_micros"]
     refused = await lease(tenant, 2)
     assert refused.code == "balance_too_low", "what was accrued is not there to be spent"
-    order = await site.order(made)
-    await site.observe(order, wire.OBSERVED_STOPPING, at_us=start + hour_us)
+    await end(central, site, tenant, made, until_us=start + hour_us)
     shown = await balance(tenant)
     assert (shown["balance_micros"], shown["accrued_micros"]) == (8 * HOURLY, 0)
-    await tenant.member.made(f"/v1/allocations/{made['id']}/release")
     assert (await balance(tenant))["burn_micros_per_hour"] == 0, "it is over, if not yet clean"
     assert (await lease(tenant, 4)).status == 201
     assert await central.violations() == {}
@@ -129,13 +136,15 @@ async def test_debits_are_exactly_what_usage_says(
     start = now_us() - 10**10
     for length_us in (1, 333, 999, 1000, 1_000_001, 7_654_321_987):
         made = (await lease(tenant, 1)).json
-        await run(site, made, since_us=start, until_us=start + length_us)
+        await run(central, site, made, since_us=start)
+        await end(central, site, tenant, made, until_us=start + length_us)
     backwards = (await lease(tenant, 1)).json
-    await run(site, backwards, since_us=start, until_us=start - 5)
+    await run(central, site, backwards, since_us=start)
+    await end(central, site, tenant, backwards, until_us=start - 5)
     usage = (await tenant.viewer.get("/v1/usage")).items
-    assert len(usage) == 6
+    assert len(usage) == 7
     costs = [segment["cost_micros"] for segment in usage]
-    assert sorted(costs)[:4] == [0, 0, 0, 1], "less than a micro-unit is nothing"
+    assert sorted(costs)[:5] == [0, 0, 0, 0, 1], "less than a micro-unit is nothing"
     assert (await balance(tenant))["balance_micros"] == 10**9 - sum(costs)
     debited = await central.value("SELECT sum(debited_micros)::bigint FROM usage_segments")
     assert debited == sum(costs)
@@ -148,7 +157,8 @@ async def test_a_balance_may_run_below_zero_and_then_nothing_new_is_placed(
 ) -> None:
     await credit(central, tenant, HOURLY)
     made = (await lease(tenant, 1)).json
-    await run(site, made, since_us=now_us() - 7_200_000_000, until_us=now_us())
+    await run(central, site, made, since_us=now_us() - 7_200_000_000)
+    await end(central, site, tenant, made, until_us=now_us())
     assert -HOURLY * 1.01 < (await balance(tenant))["balance_micros"] <= -HOURLY * 0.99
     refused = await lease(tenant, 1)
     assert (refused.status, refused.code) == (402, "balance_too_low")
@@ -178,10 +188,10 @@ async def test_usage_that_began_before_the_first_credit_is_debited_when_it_ends(
 ) -> None:
     made = (await lease(tenant, 1)).json
     start = now_us() - 3_600_000_000
-    await run(site, made, since_us=start)
+    await run(central, site, made, since_us=start)
     await credit(central, tenant, 5 * HOURLY)
     assert (await balance(tenant))["accrued_micros"] >= HOURLY
-    await site.observe(await site.order(made), wire.OBSERVED_STOPPING, at_us=start + 1_800_000_000)
+    await end(central, site, tenant, made, until_us=start + 1_800_000_000)
     assert (await balance(tenant))["balance_micros"] == 5 * HOURLY - HOURLY // 2
 
 

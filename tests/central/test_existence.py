@@ -29,7 +29,7 @@ ABSENT: Final = {
     "session": ids.SessionId.new(), "group": ids.GroupId.new(), "team": ids.GroupId.new(),
     "account": ids.ServiceAccountId.new(), "fresh": ids.ServiceAccountId.new(),
     "binding": ids.BindingId.new(), "gone": ids.TenantId.new(),
-    "onboarding": ids.OnboardingId.new(),
+    "onboarding": ids.OnboardingId.new(), "dispute": ids.DisputeId.new(),
     "template": "smart", "pool": "plans",
 }  # fmt: skip
 # They say when, and how often one may still ask.

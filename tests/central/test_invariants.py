@@ -15,6 +15,10 @@ OTHER_NODE = "(SELECT min(id) FROM nodes WHERE id <> (SELECT node_id FROM alloca
 CLAIM = "INSERT INTO claims (slot_id, fence, allocation_id, tenant_id, node_id, claimed_at)"
 QUOTA = "INSERT INTO quotas (tenant_id, scope, scope_id, family, most)"
 KIND = "INSERT INTO quotas (tenant_id, scope, scope_id, kind, currency, family, most)"
+USED = (
+    "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, gpus, 1000000, currency, "
+    "NULL,"
+)
 ASSIGNED = (
     "INSERT INTO pools (id, name, kind, numbers, created_at, created_by) "
     "VALUES ('p', 'p', 'vlan', '[5,9]', now(), ''); "
@@ -41,7 +45,11 @@ BROKEN: dict[str, str] = {
     "'2026-01-01', 1 FROM projects p, sites s",
     "balance_out_of_step": "INSERT INTO balances SELECT id, 'USD', 1 FROM tenants",
     "debit_is_not_the_cost": "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, "
-    "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)' FROM allocations",
+    "gpus, 1000000, currency, 1999999, '[2026-01-01 00:00,2026-01-01 01:00)', now() "
+    "FROM allocations",
+    "usage_outside_its_lease": f"{USED} '[2026-01-01,2026-01-02)', now() FROM allocations",
+    "dispute_open": "INSERT INTO disputes SELECT 'd', id, tenant_id, project_id, site_id, 'begin', "
+    "NULL, now(), now(), now(), 'why', now() FROM allocations",
     "unplaced_holds_something": "ALTER TABLE allocations DROP CONSTRAINT placed_or_waits; "
     "UPDATE allocations SET placed_at = NULL, node_id = NULL, site_id = NULL, slot_ids = NULL",
     "offboarded_tenant_holds_leases": "UPDATE tenants SET status = 'offboarded'",
@@ -64,8 +72,12 @@ BROKEN_TOO: dict[str, str] = {
     "UPDATE audit_exports SET fault = 'cut off'": "audit_export",
     "DELETE FROM gpus_held": "gpus_held_out_of_step",
     "UPDATE gpus_held SET nodes = 1": "gpus_held_out_of_step",
-    "INSERT INTO usage_segments SELECT id, tenant_id, project_id, sku_id, gpus, 1000000, currency, "
-    "NULL, '[2026-01-31 23:00,2026-02-01 01:00)' FROM allocations": "spent_out_of_step",
+    f"{USED} '[2026-01-31 23:00,2026-02-01 01:00)', now() FROM allocations": "spent_out_of_step",
+    f"{USED} tstzrange(placed_at, now() + '1 h'), now() + '1 h' FROM allocations": (
+        "usage_outside_its_lease"
+    ),
+    f"UPDATE allocations SET freed_at = now(); {USED} tstzrange(placed_at, NULL), NULL "
+    "FROM allocations": "usage_outside_its_lease",
     f"{KIND} SELECT id, 'tenant', id, 'vlans', '', '', 0 FROM tenants; "
     f"{ASSIGNED} 5, now() FROM tenants": "quota_exceeded",
     f"UPDATE allocations SET shape = 'baremetal'; UPDATE gpus_held SET nodes = 1; "

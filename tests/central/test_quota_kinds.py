@@ -25,6 +25,7 @@ from penstock.central.quotas.model import (
     gpus,
     spend,
 )
+from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.ids import OrganizationId, ProjectId, TenantId
@@ -173,7 +174,9 @@ async def test_what_a_month_may_cost_is_limited_and_shown(
     shown = await put(central.platform, tenant=tenant.id, **limit)
     assert (shown["kind"], shown["currency"]) == ("spend", "USD")
     lease = await tenant.member.made("/v1/allocations", **SLICE)
-    await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE, at_us=now_us() - 36_000_000)
+    since_us = now_us() - 36_000_000
+    await central.backdate(lease["id"], db.from_us(since_us))
+    await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE, at_us=since_us)
     (_, _, line) = (await tenant.viewer.get("/v1/quotas")).items
     assert (line["limit"], line["burn_micros_per_hour"]) == (10 * HOURLY, HOURLY)
     assert 36_000 <= line["used"] < HOURLY

@@ -231,9 +231,11 @@ async def test_an_observation_that_comes_late_changes_nothing(
     late: "wire.Observed",
 ) -> None:
     path, order = await lease(site, tenant)
-    await site.observe(order, first, at_us=2_000_000)
+    await tenant.member.made(f"{path}/release")
+    asked = await site.order(order.allocation_id, revision=2)
+    await site.observe(asked, first)
     before = (await tenant.member.get(path)).json["states"]["observed"]
-    await site.observe(order, late, at_us=1_000_000)
+    await site.observe(asked, late)
     after = (await tenant.member.get(path)).json["states"]["observed"]
     assert (before["state"], before["at"]) == (after["state"], after["at"])
     assert await rejections(central) == []

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+import asyncpg
 import pytest
 
-from penstock.central.allocations import waiting
+from penstock.central.allocations import release, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.organizations import service as organizations
 from penstock.central.placement.commit import Committer
@@ -63,6 +64,8 @@ class Purse:
     async def observe(
         self, lease: Allocation, seen: "wire.Observed", at: datetime | None = None
     ) -> None:
+        if seen == wire.OBSERVED_STOPPING:
+            await self.release(lease)
         async with self.stage.database.transaction() as tx:
             body: bytes = await tx.fetchval(
                 "SELECT body FROM feed_entries WHERE key = $1", lease.id
@@ -76,6 +79,10 @@ class Purse:
             fences=fences(order),
         )
         await self.stage.handle(wire.SiteReport(observed=observed))
+
+    async def release(self, lease: Allocation) -> None:
+        async with self.stage.database.transaction() as tx:
+            await release.release(tx, SYSTEM, lease.id)
 
     async def run(self, gpus: int, hours: float, project: str = "main") -> None:
         """Lease, use for so long, give back."""
@@ -165,7 +172,7 @@ async def test_what_runs_counts_until_now_and_what_ended_until_its_end(purse: Pu
     assert await purse.line() == (6 + 15, 4), "4 × 3:59 h is 15.93: rounded down, as it is billed"
     await purse.observe(running, wire.OBSERVED_STOPPING)
     purse.clock.pass_by(hours=5)
-    assert await purse.line() == (6 + 15, 4), "it is over; until it is released it may go on"
+    assert await purse.line() == (6 + 15, 0), "it is over, if not yet clean"
     await purse.stage.give_back(running.id)
     assert await purse.line() == (21, 0)
 
@@ -198,6 +205,9 @@ async def test_what_is_reported_late_counts_in_the_month_when_it_was(purse: Purs
     await purse.observe(lease, wire.OBSERVED_ACTIVE)
     purse.clock.now = MIDNIGHT + timedelta(hours=10)
     assert (await purse.line())[0] == 40
+    purse.clock.now = MIDNIGHT - timedelta(hours=3)
+    await purse.release(lease)
+    purse.clock.now = MIDNIGHT + timedelta(hours=10)
     await purse.observe(lease, wire.OBSERVED_STOPPING, at=MIDNIGHT - timedelta(hours=2))
     assert (await purse.line())[0] == 0
     assert await purse.months() == {"2026-02": 40}
@@ -309,7 +319,7 @@ async def test_what_others_spend_is_theirs(purse: Purse) -> None:
 
 
 async def test_whatever_is_done_to_segments_the_count_follows(purse: Purse) -> None:
-    """Nobody corrects usage yet; whoever will cannot forget what it cost."""
+    """Whoever corrects usage cannot forget what it cost."""
     await purse.run(4, hours=20)
     assert await purse.months() == {"2026-02": 48, "2026-03": 32}
     for sql, expected in (
@@ -319,12 +329,14 @@ async def test_whatever_is_done_to_segments_the_count_follows(purse: Purse) -> N
             {"2026-02": 1, "2026-03": 0},
         ),
         ("UPDATE usage_segments SET debited_micros = NULL", {"2026-02": 1, "2026-03": 0}),
-        ("DELETE FROM usage_segments", {"2026-02": 0, "2026-03": 0}),
     ):
         async with purse.stage.database.transaction() as tx:
             await tx.execute(sql)
         assert await purse.months() == expected, sql
         assert await violations(purse.stage.database) == {}
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with purse.stage.database.transaction() as tx:
+            await tx.execute("DELETE FROM usage_segments")
 
 
 SPANS: list[tuple[datetime, timedelta]] = [

@@ -64,7 +64,7 @@ async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = 
         "k", "/v1/allocations", project="main", sku="h100.slice", gpus=1
     )
     lease = made.json
-    await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE)
+    await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE, at_us=0)  # and disputed
     await tenant.member.made(f"/v1/allocations/{lease['id']}/release")
     order = await site.order(lease, revision=2)
     await site.observe(order, wire.OBSERVED_STOPPING)

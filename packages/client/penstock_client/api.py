@@ -18,7 +18,7 @@ from penstock_client import requests
 from penstock_client.requests import Because, Transport
 from penstock_client.resources import pages, single
 from penstock_client.resources.access import Access, Groups, Roles, ServiceAccounts
-from penstock_client.resources.allocations import Allocations, Usages
+from penstock_client.resources.allocations import Allocations, Disputes, Usages
 from penstock_client.resources.audit import Audit
 from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
@@ -62,6 +62,7 @@ class Client:
         self.availability = Availabilities(self.transport)
         self.defragmentation = Defragmentation(self.transport)
         self.usage = Usages(self.transport)
+        self.disputes = Disputes(self.transport)
         self.events = Events(self.transport)
         self.users = Users(self.transport)
         self.realms = Realms(self.transport)

@@ -14,6 +14,7 @@ NOUNS: Final = {
     "sku": "What can be allocated, in which sizes, at what price.",
     "availability": "How much of each SKU fits now, and where.",
     "usage": "Which GPUs were used, for how long, at what cost.",
+    "dispute": "Times of usage that a site reported and that cannot be.",
     "events": "What happened, in order, and what happens now.",
     "tenant": "Who uses the platform, how they come and go, their keys and their money.",
     "template": "What tenants are given unless their files say otherwise.",

@@ -141,6 +141,10 @@ class BindingId(Id):
     prefix = "binding"
 
 
+class DisputeId(Id):
+    prefix = "dispute"
+
+
 def is_id(text: str) -> bool:
     """Whether it has the form of an id of ours, of any kind."""
     prefix, _, suffix = text.rpartition("_")

@@ -1,4 +1,4 @@
-"""Allocations, and the usage that they leave."""
+"""Allocations, the usage that they leave, and disputes about it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views.allocations import Allocation, Replay, Usage
+from penstock_client.views.allocations import Allocation, Dispute, Replay, Usage
 from penstock_client.views.events import Event
 from penstock_client.views.pages import Page
 from penstock_client.views.placement import Strategy
@@ -86,3 +86,20 @@ class Usages:
     def list(self, *, project: str | None = None, allocation: str | None = None) -> Page[Usage]:
         request = requests.get("usage", project=project, allocation=allocation)
         return pages.collect(self.transport, request, Usage)
+
+
+@dataclass(frozen=True)
+class Disputes:
+    transport: Transport
+
+    def list(self, *, settled: bool | None = None) -> Page[Dispute]:
+        request = requests.get("disputes", settled=settled)
+        return pages.collect(self.transport, request, Dispute)
+
+    def get(self, id: str) -> Dispute:
+        return single.fetch(self.transport, requests.get("disputes", id), Dispute)
+
+    def settle(self, id: str, *, reason: str, at: str | None = None) -> Dispute:
+        """Decide which time counts: this one, or the one that counts already."""
+        request = requests.post("disputes", id, "settle", at=at, reason=reason)
+        return single.fetch(self.transport, request, Dispute)

@@ -72,6 +72,26 @@ class Replay(TypedDict):
     receipt: Mapping[str, object] | None
 
 
+class Dispute(TypedDict):
+    """A time that a site reported and that cannot be; `counted_at` counts instead."""
+
+    id: str
+    allocation: str
+    tenant: str
+    project: str
+    site: str
+    edge: Literal["begin", "end"]
+    reported_at: str | None
+    earliest_at: str
+    latest_at: str
+    counted_at: str
+    reason: str
+    opened_at: str
+    settled_at: str | None
+    settled_by: str
+    settled_reason: str
+
+
 # `from` is a keyword, so this one cannot be written as a class.
 Usage = TypedDict(
     "Usage",

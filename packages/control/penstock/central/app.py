@@ -23,6 +23,7 @@ from penstock.central.balances import api as balances
 from penstock.central.bindings import api as bindings
 from penstock.central.defragmentation import api as defragmentation
 from penstock.central.defragmentation.planner import Planner
+from penstock.central.disputes import api as disputes
 from penstock.central.explanations import api as explanations
 from penstock.central.groups import api as groups
 from penstock.central.link import SiteLinks
@@ -74,7 +75,7 @@ from penstock_contracts import VERSION
 ROUTERS = (  # tried in this order: the busiest first
     allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
     projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
-    slots.router, usage.router, availability.router, defragmentation.router,
+    slots.router, usage.router, disputes.router, availability.router, defragmentation.router,
     audit.router, pools.router, networks.router, templates.router, onboardings.router,
     offboardings.router, doors.router, standing.router, key_api.router, bindings.router,
     groups.router, service_accounts.router, explanations.router, *realm_routers.ROUTERS,

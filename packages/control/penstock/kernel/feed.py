@@ -51,6 +51,11 @@ def append(tx: Tx, feed: str, body: bytes, *, key: str | None = None) -> None:
     tx.outgoing.entries.append(FeedEntry(feed, key, body))
 
 
+async def hold(tx: Tx, source: str) -> None:
+    """Keep what a source reports waiting until this transaction ends."""
+    await tx.execute("SELECT FROM feed_cursors WHERE source = $1 FOR UPDATE", source)
+
+
 class Outbox:
     """A feed as its sender sees it. Use as a context manager: it is told of new entries."""
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from google.protobuf.message import DecodeError
 
 from penstock.central import fleet
-from penstock.central.allocations import store
+from penstock.central.allocations import observation, store
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.allocations.observation import locked
 from penstock.central.allocations.store import Proven
@@ -50,6 +50,7 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
     if proven:
         await _free(tx, allocation, proven)
     if await store.finish_if_freed(tx, allocation.id):
+        await observation.freed(tx, allocation)
         events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
 
 

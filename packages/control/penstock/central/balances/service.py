@@ -49,6 +49,11 @@ async def debit(tx: Tx, id: AllocationId, micros: int, currency: str) -> bool:
     return await store.debit(tx, id, micros, currency)
 
 
+async def adjust(tx: Tx, id: AllocationId, micros: int) -> None:
+    """Take more for an allocation whose usage was corrected; or less, if it is negative."""
+    await store.adjust(tx, id, micros)
+
+
 async def _refuse_other_currency(tx: Tx, id: TenantId, currency: str) -> None:
     found = await ask(tx, store.balances(tx, [id]))
     own = {balance.currency for balance in found} or await store.currencies_held(tx, id)

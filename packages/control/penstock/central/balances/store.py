@@ -87,3 +87,16 @@ async def debit(tx: Tx, id: AllocationId, micros: int, currency: str) -> bool:
         currency,
     )
     return taken > 0
+
+
+async def adjust(tx: Tx, id: AllocationId, micros: int) -> None:
+    """Of a debit that was made: an insert of what is returned would be refused as negative."""
+    await tx.execute(
+        """
+        UPDATE debits d SET debited_micros = d.debited_micros + $2
+        FROM allocations a
+        WHERE a.id = $1 AND (d.tenant_id, d.site_id) = (a.tenant_id, a.site_id)
+        """,
+        id,
+        micros,
+    )

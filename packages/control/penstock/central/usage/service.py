@@ -1,6 +1,8 @@
 """Metering: segments of use, from observed transitions. Exact to the microsecond."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Final
 
 from penstock.central.access.authorization import authorize_list
 from penstock.central.allocations.model import Allocation
@@ -10,8 +12,11 @@ from penstock.central.usage.store import Segment
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict
+from penstock_contracts.ids import AllocationId
 
-HOUR_US = 3_600_000_000
+HOUR_US: Final = 3_600_000_000
+MOMENT: Final = timedelta(microseconds=1)  # the least that usage lasts
 
 
 def duration_us(segment: Segment, now: datetime) -> int:
@@ -47,10 +52,32 @@ async def end(tx: Tx, allocation: Allocation, at: datetime) -> None:
     """Close its segment, and take what it cost from the tenant's balance, if it has one."""
     closed = await store.close(tx, allocation.id, at)
     if closed is not None:
-        cost = cost_micros(closed, at)
+        cost = cost_micros(closed, tx.now)
         if await balances.debit(tx, allocation.id, cost, closed.currency):
             await store.mark_debited(tx, closed, cost)
     events.emit(tx, "usage.ended", allocation.id, tenant_id=allocation.tenant_id, at=at.isoformat())
+
+
+async def correct(
+    tx: Tx, id: AllocationId, *, since: datetime | None = None, to: datetime | None = None
+) -> None:
+    """Move the beginning or the end of an allocation's usage, and take or return what differs."""
+    before = await store.of(tx, id)
+    after = replace(before, since=since or before.since)
+    if to is not None:
+        after = replace(after, to=max(to, after.since + MOMENT))
+    if after.to is not None and after.to <= after.since:
+        raise Conflict(
+            f"usage of {id} ended at {after.to.isoformat()}; it cannot begin at "
+            f"{after.since.isoformat()}",
+            code="time_impossible",
+            suggestion="give a time before its end, or settle its end first",
+        )
+    debited = await store.move(tx, after)
+    if debited is not None:
+        cost = cost_micros(after, tx.now)
+        await balances.adjust(tx, id, cost - debited)
+        await store.mark_debited(tx, after, cost)
 
 
 async def page(

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from penstock.central.access.authorization import Reach
 from penstock.kernel.db import Tx
+from penstock.kernel.errors import NotFound
 from penstock_contracts.ids import AllocationId, ProjectId, SkuId, TenantId
 
 COLUMNS = """
@@ -48,26 +49,48 @@ async def add(tx: Tx, segment: Segment) -> None:
 
 
 async def close(tx: Tx, id: AllocationId, at: datetime) -> Segment | None:
-    """End the open segment; it, as it is now. One that would end before it began lasted no
-    time at all, and is gone."""
-    await tx.execute(
-        """
-        DELETE FROM usage_segments
-        WHERE allocation_id = $1 AND upper_inf(during) AND lower(during) >= $2
-        """,
-        id,
-        at,
-    )
+    """End the open segment; it, as it is now. It lasts a microsecond at least: usage that has
+    begun is never undone."""
     row = await tx.fetchrow(
         f"""
-        UPDATE usage_segments u SET during = tstzrange(lower(during), $2, '[)')
+        UPDATE usage_segments u SET end_known_at = $3, during = tstzrange(
+            lower(during), greatest($2, lower(during) + interval '1 microsecond'), '[)')
         FROM skus k WHERE k.id = u.sku_id AND allocation_id = $1 AND upper_inf(during)
         RETURNING {COLUMNS}
         """,
         id,
         at,
+        tx.now,
     )
     return Segment(**dict(row)) if row else None
+
+
+async def of(tx: Tx, id: AllocationId) -> Segment:
+    """The allocation's segment, which an operator corrects: it is active once, so it has one."""
+    row = await tx.fetchrow(
+        f"""
+        SELECT {COLUMNS} FROM usage_segments u JOIN skus k ON k.id = u.sku_id
+        WHERE allocation_id = $1 FOR UPDATE OF u
+        """,
+        id,
+    )
+    if row is None:
+        raise NotFound("usage", id)
+    return Segment(**dict(row))
+
+
+async def move(tx: Tx, segment: Segment) -> int | None:
+    """Give the allocation's segment these ends; what was debited for it, if it was."""
+    debited: int | None = await tx.fetchval(
+        """
+        UPDATE usage_segments SET during = tstzrange($2, $3, '[)')
+        WHERE allocation_id = $1 RETURNING debited_micros
+        """,
+        segment.allocation_id,
+        segment.since,
+        segment.to,
+    )
+    return debited
 
 
 async def mark_debited(tx: Tx, segment: Segment, micros: int) -> None:

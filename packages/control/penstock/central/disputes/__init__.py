@@ -1,0 +1,1 @@
+"""Times that sites reported and that cannot be, until an operator settles them."""
