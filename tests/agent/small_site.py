@@ -128,7 +128,7 @@ class SmallSite:
             certificate_pem=_pem(certificate).decode(),
             link_address=self._link_address,
             server_name=SERVER_NAME,
-            task_key=self.task_key.public(),
+            order_key=self.task_key.public(),
         )
 
     async def _connect(self, stream: rpc.ServerStream, context: rpc.ServerContext) -> None:

@@ -162,7 +162,7 @@ async def stage(
         faults = Faults(simulated, listed)
         own = await journal.of_node(kept, pen.node_id)
         host = SimulatedHost("node-0001", HARDWARE, simulated, faults, delay_s)
-        node = Node(pen.node_id, pen.node_key, pen.site_key.public, own, host)
+        node = Node(pen.node_id, pen.node_key, pen.site_key.public(), own, host)
         running = asyncio.create_task(executor.run(node))
         try:
             yield Stage(pen, own, faults)

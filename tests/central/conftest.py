@@ -8,9 +8,11 @@ import pytest
 from penstock.kernel import db
 from penstock.kernel.db import Database
 from penstock.local.postgres import EmbeddedPostgres
+from penstock_contracts.membership import Member
 
-from . import plane, raw_sql, stand_in_site, wall_stage
+from . import plane, raw_sql, site_plane, stand_in_site, wall_stage
 from .plane import Central, Tenant
+from .site_plane import SitePlane
 from .stand_in_site import StandInSite
 from .wall_stage import Wall
 
@@ -43,6 +45,20 @@ async def catalog(central: Central) -> None:
             "/v1/skus", name=name, shape=shape, family="h100", gpu_counts=counts,
             price_micros_per_gpu_hour=3_600_000,
         )  # fmt: skip
+
+
+@pytest.fixture
+async def thief(central: Central, tmp_path: Path) -> Member:
+    """A site of the platform, with every key in its folder."""
+    return await stand_in_site.joined(central, tmp_path / "thief", "thief")
+
+
+@pytest.fixture
+async def victim(
+    central: Central, site_url: str, tmp_path: Path
+) -> AsyncGenerator[SitePlane, None]:
+    async with site_plane.running(central, site_url, tmp_path / "victim", "victim") as site:
+        yield site
 
 
 @pytest.fixture

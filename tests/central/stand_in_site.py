@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock_contracts import link, membership
+from penstock_contracts import identity, link, membership
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.ids import NodeId
@@ -99,7 +99,6 @@ class StandInSite:
         self.member = member
         self.nodes: dict[str, Node] = {}
         self.orders: Orders = {}
-        self.bodies: list[bytes] = []
         self.received = 0
         self._reports: list[link.Outgoing] = []
         self._seq = 0
@@ -130,8 +129,10 @@ class StandInSite:
         async with self._changed:
             for entry in link.accept(self.received, entries):
                 self.received = entry.seq
-                self.bodies.append(entry.body)
-                order = wire.SiteOrder.FromString(entry.body)
+                signed = wire.Signed.FromString(entry.body)
+                payload = identity.verify(self.member.order_key, signed)
+                order = wire.SiteOrder.FromString(payload)
+                assert order.site_id == self.id
                 if order.HasField("allocation"):
                     self.orders[order.allocation.allocation_id] = order.allocation
             self._changed.notify_all()

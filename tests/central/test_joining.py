@@ -44,7 +44,7 @@ def request(token: JoinToken, key: PrivateKey, **changes: bytes) -> EnrolRequest
 
 
 async def site_token(database: Database, root: Authority) -> JoinToken:
-    trust = Trust("127.0.0.1:1", enrolment.SERVER_NAME, root.der)
+    trust = Trust("127.0.0.1:1", enrolment.SERVER_NAME, root)
     async with database.transaction() as tx:
         site = await sites.create(tx, SYSTEM, name=secrets.token_hex(4), auto_approve=False)
         issued = await sites.create_token(tx, SYSTEM, site.id, trust)

@@ -49,6 +49,25 @@ def _older(fence: wire.SlotFence) -> wire.SlotFence:
     return wire.SlotFence(slot_id=fence.slot_id, fence=fence.fence - 1)
 
 
+async def test_a_site_cannot_give_its_node_another_key_and_then_vouch_for_it(
+    central: Central, site: StandInSite
+) -> None:
+    (node,) = site.nodes.values()
+    mine = PrivateKey.generate()
+    renamed = wire.NodeEnrolled(node_id=node.id, name=node.name, public_key=mine.public())
+    await site.report(
+        wire.SiteReport(enrolled=renamed),
+        wire.SiteReport(topology=node.signed_topology(key=mine)),
+    )
+    reasons = await rejections(central)
+    assert len(reasons) == 2
+    assert "another key" in reasons[0]
+    same = wire.NodeEnrolled(node_id=node.id, name=node.name, public_key=node.key.public())
+    await site.report(wire.SiteReport(enrolled=same))
+    assert len(await rejections(central)) == 2, "saying it again is not a change"
+    assert await central.value("SELECT public_key FROM nodes") == node.key.public()
+
+
 async def test_a_site_can_say_nothing_of_another_sites_things_and_its_feed_goes_on(
     central: Central, site: StandInSite, tenant: Tenant, tmp_path: Path
 ) -> None:

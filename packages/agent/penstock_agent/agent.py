@@ -73,7 +73,7 @@ async def _node(place: Place, member: Member, database: Database) -> Node:
     return Node(
         id=member.id,
         key=member.key,
-        task_key=lambda: bytes.fromhex(member.membership.task_key_hex),
+        task_key=member.order_key,
         journal=await journal.of_node(database, member.id),
         host=place.host,
         log=_log.bind(node_id=member.id, node=place.name),
@@ -86,7 +86,7 @@ async def _serve(
     up = asyncio.Event()
     async with asyncio.TaskGroup() as group:
         group.create_task(_keep(node, "executor", lambda: executor.run(node)))
-        group.create_task(_keep(node, "certificate", member.keep_fresh))
+        group.create_task(_keep(node, "certificate", lambda: _keep_fresh(node, member)))
         async with starting:
             group.create_task(_keep(node, "link", lambda: _dial(node, member, up)))
             with suppress(TimeoutError):
@@ -105,6 +105,10 @@ async def _member(place: Place) -> Member:
     member = await membership.join(place.folder, place.token, place.name)
     _log.info("node joined", node_id=member.id, node=place.name)
     return member
+
+
+async def _keep_fresh(node: Node, member: Member) -> None:
+    await member.keep_fresh(lambda why: node.log.warning("certificate not renewed", reason=why))
 
 
 async def _dial(node: Node, member: Member, up: asyncio.Event) -> None:

@@ -36,7 +36,7 @@ class Node:
 
     id: str
     key: PrivateKey
-    task_key: Callable[[], bytes]  # the site's public key, DER; renewal may change it
+    task_key: bytes  # the site's public key, DER, as it was when the node joined
     journal: NodeJournal
     host: Host
     clock_us: Callable[[], int] = now_us
@@ -64,7 +64,7 @@ async def run(node: Node) -> None:
 async def _carry_out(node: Node, lanes: Lanes, entry: Pending) -> None:
     started_us = node.clock_us()
     try:
-        order = orders.read(entry.body, node.id, node.task_key())
+        order = orders.read(entry.body, node.id, node.task_key)
         orders.check_devices(order, node.host.devices())
     except OrderRefused as refusal:
         result = results.refused(refusal.reason)

@@ -7,7 +7,7 @@ import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -36,6 +36,10 @@ class JoinRefused(Exception):
     """The plane above said no. Trying again with the same token cannot help."""
 
 
+class RenewalRefused(Exception):
+    """The answer to a renewal is not what was asked for. What was held stays."""
+
+
 @dataclass(frozen=True)
 class Membership:
     """What a member keeps on disk besides its key."""
@@ -47,8 +51,9 @@ class Membership:
     server_name: str
     join_address: str
     join_server_name: str
-    root_pem: str
-    task_key_hex: str
+    root_pem: str  # whoever is dialled must chain to this
+    order_key_hex: str  # signs what comes down the link
+    ca_root_pem: str  # sites only: what their nodes trust
 
     def renew_at(self) -> datetime:
         """Halfway through the certificate's life: time enough to try again."""
@@ -70,6 +75,10 @@ class Member:
         return self.membership.id
 
     @property
+    def order_key(self) -> bytes:
+        return bytes.fromhex(self.membership.order_key_hex)
+
+    @property
     def identity(self) -> tuple[bytes, bytes]:
         """Key and certificate chain, as gRPC wants them."""
         return self.key.pem(), self.membership.certificate_pem.encode()
@@ -78,20 +87,40 @@ class Member:
         return PrivateKey.load_or_generate(self.folder / "ca-key.pem")
 
     async def renew(self) -> None:
-        """Get a fresh certificate by proving the enrolled key, expired or not."""
+        """Get a fresh certificate by proving the enrolled key, expired or not.
+
+        Whom this member trusts is settled when it joins, and no renewal changes it.
+        """
         held = self.membership
         ca_csr = self.ca_key().csr(held.id) if held.ca_certificate_pem else b""
         request = RenewRequest(csr=self.key.csr(held.id), ca_csr=ca_csr)
         channel = rpc.channel(held.join_address, held.join_server_name, held.root_pem.encode())
         async with channel:
             enrolment = await _call(rpc.renew(channel, request, CALL_TIMEOUT_S))
-        self.membership = _membership(
-            enrolment, held.join_address, held.join_server_name, held.root_pem
-        )
+        self.membership = self._renewed(enrolment)
         _save(self.folder, self.membership)
 
-    async def keep_fresh(self, renewed: Callable[[], None] = lambda: None) -> None:
-        """Ensures that the certificate never runs out while the plane above answers."""
+    def _renewed(self, enrolment: Enrolment) -> Membership:
+        """What is held, with fresh certificates and the address to dial: nothing else."""
+        held = self.membership
+        if enrolment.id != held.id or enrolment.order_key != self.order_key:
+            raise RenewalRefused(
+                "the renewal is for another member, or names another key for orders;"
+                " only joining anew changes either"
+            )
+        _refuse_other_key(enrolment.certificate_pem, self.key)
+        if held.ca_certificate_pem:
+            _refuse_other_key(enrolment.ca_certificate_pem, self.ca_key())
+        return replace(
+            held,
+            certificate_pem=enrolment.certificate_pem,
+            ca_certificate_pem=enrolment.ca_certificate_pem,
+            link_address=enrolment.link_address,
+        )
+
+    async def keep_fresh(self, failed: Callable[[str], None] = lambda _why: None) -> None:
+        """Ensures that the certificate never runs out while the plane above answers; `failed`
+        hears why one was not renewed."""
         delay_s = RETRY_S_MIN
         while True:
             wait = self.membership.renew_at() - datetime.now(UTC)
@@ -99,12 +128,12 @@ class Member:
                 await asyncio.sleep(wait.total_seconds())
             try:
                 await self.renew()
-            except (grpc.aio.AioRpcError, OSError, JoinRefused):
+            except (grpc.aio.AioRpcError, OSError, JoinRefused, RenewalRefused) as error:
+                failed(_reason(error))
                 await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
                 delay_s = min(delay_s * 2, 60.0)
             else:
                 delay_s = RETRY_S_MIN
-                renewed()
 
     async def dial(
         self,
@@ -183,6 +212,15 @@ async def _call(answer: Awaitable[Enrolment]) -> Enrolment:
         raise
 
 
+def _refuse_other_key(pem: str, key: PrivateKey) -> None:
+    try:
+        certified = x509.load_pem_x509_certificate(pem.encode()).public_key()
+    except ValueError as error:
+        raise RenewalRefused("the renewed certificate cannot be read") from error
+    if certified != key.key.public_key():
+        raise RenewalRefused("the renewed certificate is for another key")
+
+
 def _membership(
     enrolment: Enrolment, join_address: str, join_server_name: str, root_pem: str
 ) -> Membership:
@@ -195,7 +233,8 @@ def _membership(
         join_address=join_address,
         join_server_name=join_server_name,
         root_pem=root_pem,
-        task_key_hex=enrolment.task_key.hex(),
+        order_key_hex=enrolment.order_key.hex(),
+        ca_root_pem=enrolment.ca_root_pem,
     )
 
 

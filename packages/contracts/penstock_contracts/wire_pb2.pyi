@@ -129,28 +129,32 @@ class RenewRequest(_message.Message):
     def __init__(self, csr: _Optional[bytes] = ..., ca_csr: _Optional[bytes] = ...) -> None: ...
 
 class Enrolment(_message.Message):
-    __slots__ = ("id", "certificate_pem", "ca_certificate_pem", "link_address", "server_name", "task_key")
+    __slots__ = ("id", "certificate_pem", "ca_certificate_pem", "link_address", "server_name", "order_key", "ca_root_pem")
     ID_FIELD_NUMBER: _ClassVar[int]
     CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
     CA_CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
     LINK_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     SERVER_NAME_FIELD_NUMBER: _ClassVar[int]
-    TASK_KEY_FIELD_NUMBER: _ClassVar[int]
+    ORDER_KEY_FIELD_NUMBER: _ClassVar[int]
+    CA_ROOT_PEM_FIELD_NUMBER: _ClassVar[int]
     id: str
     certificate_pem: str
     ca_certificate_pem: str
     link_address: str
     server_name: str
-    task_key: bytes
-    def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., server_name: _Optional[str] = ..., task_key: _Optional[bytes] = ...) -> None: ...
+    order_key: bytes
+    ca_root_pem: str
+    def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., server_name: _Optional[str] = ..., order_key: _Optional[bytes] = ..., ca_root_pem: _Optional[str] = ...) -> None: ...
 
 class SiteOrder(_message.Message):
-    __slots__ = ("allocation", "node_token")
+    __slots__ = ("site_id", "allocation", "node_token")
+    SITE_ID_FIELD_NUMBER: _ClassVar[int]
     ALLOCATION_FIELD_NUMBER: _ClassVar[int]
     NODE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    site_id: str
     allocation: DesiredAllocation
     node_token: NodeToken
-    def __init__(self, allocation: _Optional[_Union[DesiredAllocation, _Mapping]] = ..., node_token: _Optional[_Union[NodeToken, _Mapping]] = ...) -> None: ...
+    def __init__(self, site_id: _Optional[str] = ..., allocation: _Optional[_Union[DesiredAllocation, _Mapping]] = ..., node_token: _Optional[_Union[NodeToken, _Mapping]] = ...) -> None: ...
 
 class DesiredAllocation(_message.Message):
     __slots__ = ("allocation_id", "revision", "desired", "shape", "node_id", "slots", "correlation_id")

@@ -144,7 +144,7 @@ async def serve(settings: CentralSettings) -> None:
     app.state.recall = partial(callers.recall, holders)
     app.state.fleet = Reading()
     app.state.planner = Planner(database, app.state.fleet)
-    app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root.der)
+    app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root)
     checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
     app.router.routes.extend(ops.routes(checks))
     servers = [

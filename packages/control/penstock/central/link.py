@@ -1,10 +1,11 @@
 """Central's end of the site link: join, and the two feeds of a connected site."""
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
 from penstock.central import reports
 from penstock.central.settings import CentralSettings
-from penstock.central.sites import enrolment
+from penstock.central.sites import enrolment, roots
 from penstock.central.sites import service as sites
 from penstock.kernel import listeners
 from penstock.kernel.authority import Authority, to_pem
@@ -18,6 +19,21 @@ from penstock_contracts.ids import EventId, SiteId
 from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest
 
 
+class Orders(Outbox):
+    """A site's orders, each signed as it leaves: not in the transaction that decided it, where
+    others wait. Whoever only speaks as central cannot give one."""
+
+    def __init__(self, database: Database, wakeups: Wakeups, feed: str, key: PrivateKey) -> None:
+        super().__init__(database, wakeups, feed)
+        self._key = key
+
+    async def read(self, after: int, limit: int) -> Sequence[link.Outgoing]:
+        return [
+            link.Outgoing(entry.seq, self._key.sign(entry.body).SerializeToString())
+            for entry in await super().read(after, limit)
+        ]
+
+
 class SiteLinks:
     def __init__(
         self, database: Database, wakeups: Wakeups, root: Authority, settings: CentralSettings
@@ -25,6 +41,7 @@ class SiteLinks:
         self._database = database
         self._wakeups = wakeups
         self._root = root
+        self._order_key = roots.order_key(root)
         self._settings = settings
 
     def listen(self) -> AbstractAsyncContextManager[None]:
@@ -66,7 +83,7 @@ class SiteLinks:
             await reports.handle(tx, site_id, body)
 
         try:
-            with Outbox(self._database, self._wakeups, feed) as outbox:
+            with Orders(self._database, self._wakeups, feed, self._order_key) as outbox:
                 await link.run(stream, outbox, Inbox(self._database, feed, handle))
         finally:
             await self._database.run(

@@ -1,4 +1,4 @@
-"""A certificate authority: central's root, or a site's intermediate below it.
+"""A certificate authority: central's root, or a site's intermediate below a root of its own.
 
 Certificates for planes and nodes live at most an hour. Names are SPIFFE URIs; a DNS
 name is added for those who serve.
@@ -13,6 +13,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from penstock.kernel.errors import Invalid
@@ -23,6 +24,8 @@ LEAF_LIFE: Final = timedelta(hours=1)
 SITE_CA_LIFE: Final = timedelta(days=90)
 ROOT_LIFE: Final = timedelta(days=3650)
 SKEW: Final = timedelta(minutes=1)
+P256_ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+DERIVED_BYTES: Final = 48  # 16 more than the order has: no key is likelier than another
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,34 @@ class Authority:
         builder = self._builder(csr_key(csr_der), uri, life or self.leaf_life)
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
-        usages = [ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]
-        builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
+        # Whoever dials cannot serve with the same certificate, nor the other way round.
+        usage = ExtendedKeyUsageOID.SERVER_AUTH if dns else ExtendedKeyUsageOID.CLIENT_AUTH
+        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         return builder.sign(self.key.key, hashes.SHA256())
 
-    def issue_authority(self, csr_der: bytes, name: str) -> x509.Certificate:
-        """An intermediate that can issue leaves and nothing more."""
+    def issue_authority(self, csr_der: bytes, name: str, *, dns: str) -> x509.Certificate:
+        """An intermediate that can issue leaves, and servers only of this name."""
         builder = self._builder(csr_key(csr_der), name, SITE_CA_LIFE)
         builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
+        builder = builder.add_extension(_only(dns), critical=True)
         return builder.sign(self.key.key, hashes.SHA256())
+
+    def root_apart(self, name: str, *, dns: str) -> "Authority":
+        """A root of its own for the servers of one name. Nothing chains from it to this one.
+
+        Its key follows from this one's, so every replica has it, and there is no file to lose;
+        its certificate is signed anew each time, which no chain can tell.
+        """
+        key = self.derived_key(name)
+        signed = _self_signed(key, name, self.certificate.not_valid_after_utc, 1, _only(dns))
+        return Authority(key, signed, self.leaf_life)
+
+    def derived_key(self, purpose: str) -> PrivateKey:
+        """The key for this purpose that follows from the authority's own."""
+        secret = self.key.key.private_numbers().private_value.to_bytes(32)
+        hkdf = HKDF(hashes.SHA256(), DERIVED_BYTES, salt=None, info=f"penstock {purpose}".encode())
+        number = int.from_bytes(hkdf.derive(secret)) % (P256_ORDER - 1) + 1
+        return PrivateKey(ec.derive_private_key(number, ec.SECP256R1()))
 
     def issued(self, certificate: x509.Certificate) -> bool:
         """Whether this authority itself, not one below it, issued the certificate."""
@@ -87,7 +109,8 @@ def load_or_create_root(folder: Path, leaf_life: timedelta = LEAF_LIFE) -> Autho
     key = PrivateKey.load_or_generate(folder / "ca-key.pem")
     path = folder / "ca.pem"
     if not path.exists():
-        files.write_private_once(path, to_pem(_self_signed(key)).encode())
+        root = _self_signed(key, "Penstock root", datetime.now(UTC) + ROOT_LIFE, 0)
+        files.write_private_once(path, to_pem(root).encode())
     return Authority(key, x509.load_pem_x509_certificate(path.read_bytes()), leaf_life)
 
 
@@ -125,17 +148,28 @@ def common_name(name: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[-64:])])
 
 
-def _self_signed(key: PrivateKey) -> x509.Certificate:
-    now = datetime.now(UTC)
-    name = common_name("Penstock root")
-    return (
+def _only(dns: str) -> x509.NameConstraints:
+    """A second line of defence: an authority of one site is trusted by its own nodes alone."""
+    return x509.NameConstraints(permitted_subtrees=[x509.DNSName(dns)], excluded_subtrees=None)
+
+
+def _self_signed(
+    key: PrivateKey,
+    name: str,
+    until: datetime,
+    authorities_below: int,
+    *constraints: x509.NameConstraints,
+) -> x509.Certificate:
+    builder = (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
+        .subject_name(common_name(name))
+        .issuer_name(common_name(name))
         .public_key(key.key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - SKEW)
-        .not_valid_after(now + ROOT_LIFE)
-        .add_extension(x509.BasicConstraints(True, 1), critical=True)
-        .sign(key.key, hashes.SHA256())
+        .not_valid_before(datetime.now(UTC) - SKEW)
+        .not_valid_after(until)
+        .add_extension(x509.BasicConstraints(True, authorities_below), critical=True)
     )
+    for constraint in constraints:
+        builder = builder.add_extension(constraint, critical=True)
+    return builder.sign(key.key, hashes.SHA256())

@@ -54,7 +54,7 @@ async def serve(settings: SiteSettings) -> None:
         DBOS.launch()
         stack.callback(engine.stop)
         await stack.enter_async_context(links.listen())
-        group.create_task(member.keep_fresh())
+        group.create_task(member.keep_fresh(_not_renewed))
         group.create_task(uplink.keep(database, wakeups, url, me.id, member))
         group.create_task(executors.keep_alive(database, url, me))
         group.create_task(workflows.ensure_started(database, wakeups, leases))
@@ -75,6 +75,10 @@ async def _join(settings: SiteSettings) -> Member:
         )
     token = JoinToken.decode(settings.token_file.read_text())
     return await membership.join(folder, token, settings.name, with_ca=True)
+
+
+def _not_renewed(why: str) -> None:
+    logger.warning("certificate not renewed", why=why)
 
 
 async def _answers(database: Database) -> None:

@@ -48,7 +48,7 @@ class NodeLinks:
             (self._settings.join_listen, rpc.join_service(self._enrol, self._renew)),
             (self._settings.link_listen, rpc.link_service(links.connect)),
             self._issue,
-            self._member.membership.root_pem,
+            self._member.membership.ca_root_pem,
         )
 
     def _authority(self) -> Authority:

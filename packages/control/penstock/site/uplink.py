@@ -6,9 +6,11 @@ does not end by itself: who declares it dead ends it.
 """
 
 import asyncio
+from functools import partial
 from typing import Final
 
 import asyncpg
+from google.protobuf.message import DecodeError
 
 from penstock.kernel import log
 from penstock.kernel.db import LOST, Database, Tx
@@ -17,9 +19,10 @@ from penstock.kernel.wakeups import Wakeups
 from penstock.site import reports
 from penstock.site.leases import service as leases
 from penstock.site.nodes import enrolment
-from penstock_contracts import VERSION
+from penstock_contracts import VERSION, identity
+from penstock_contracts.link import ProtocolViolated
 from penstock_contracts.membership import Member
-from penstock_contracts.wire_pb2 import SiteDescribed, SiteOrder, SiteReport
+from penstock_contracts.wire_pb2 import Signed, SiteDescribed, SiteOrder, SiteReport
 
 LOCK: Final = 0x55504C4B  # "UPLK"
 SOURCE: Final = "central"
@@ -27,8 +30,8 @@ NAME_BYTES_MAX: Final = 63  # Postgres cuts longer names
 logger = log.get(__name__)
 
 
-async def handle(tx: Tx, body: bytes) -> None:
-    order = SiteOrder.FromString(body)
+async def handle(member: Member, tx: Tx, body: bytes) -> None:
+    order = _verified(member, body)
     match order.WhichOneof("order"):
         case "allocation":
             tx.correlation_id = order.allocation.correlation_id
@@ -37,6 +40,24 @@ async def handle(tx: Tx, body: bytes) -> None:
             await enrolment.permit(tx, order.node_token)
         case _:
             raise Rejected("this version does not know this kind of order")
+
+
+def _verified(member: Member, body: bytes) -> SiteOrder:
+    """Central's order for this site. Nothing is parsed before its signature verified.
+
+    What is not that is not set aside as a bad order is, for it says nothing about those after
+    it: whoever sent it is given up, and the cursor stays.
+    """
+    try:
+        payload = identity.verify(member.order_key, Signed.FromString(body))
+    except (identity.SignatureRejected, DecodeError):
+        raise ProtocolViolated(
+            "an order is not signed with the key that central had when this site joined"
+        ) from None
+    order = SiteOrder.FromString(payload)
+    if order.site_id != member.id:
+        raise ProtocolViolated(f"an order is for site {order.site_id[:64]!r}, not for this one")
+    return order
 
 
 async def describe(tx: Tx, join_address: str) -> None:
@@ -84,7 +105,7 @@ async def _dial_while(
     lost = asyncio.Event()
     connection.add_termination_listener(lambda _connection: lost.set())
     with Outbox(database, wakeups, reports.FEED) as outbox:
-        inbox = Inbox(database, SOURCE, handle)
+        inbox = Inbox(database, SOURCE, partial(handle, member))
         dialling = asyncio.create_task(member.dial(outbox, inbox, _log))
         try:
             await lost.wait()

@@ -17,7 +17,7 @@ SHAPE = {Shape.BAREMETAL: wire.SHAPE_BAREMETAL, Shape.GPU_SLICE: wire.SHAPE_GPU_
 def send(tx: Tx, allocation: Allocation, slots: Iterable[bytes]) -> None:
     """Append the newest revision to the site's orders. Its slots are encoded bindings."""
     site_id, node_id = allocation.where
-    order = wire.SiteOrder()
+    order = wire.SiteOrder(site_id=site_id)
     document = order.allocation
     document.allocation_id = allocation.id
     document.revision = allocation.revision

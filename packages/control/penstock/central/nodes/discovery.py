@@ -45,7 +45,8 @@ async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
         raise Rejected(f"node {id} came without a P-256 key")
     known = await store.find(tx, [id])
     if not await store.put(tx, id, site_id, report.name, report.public_key):
-        raise Rejected(f"node {id} belongs to another site")
+        # Its key vouches for its proofs: a site that could change it could make them itself.
+        raise Rejected(f"node {id} belongs to another site, or was enrolled with another key")
     await fleet.changed(tx, id)
     audit.record(
         tx, SYSTEM, "node.enrol", id, site=site_id, name=report.name,

@@ -32,12 +32,12 @@ def _node(row: asyncpg.Record) -> Node:
 
 
 async def put(tx: Tx, id: NodeId, site_id: SiteId, name: str, public_key: bytes) -> bool:
-    """Add a node, or renew its key. False if it is another site's."""
+    """Add a node, or find it. False if it is another site's, or has another key."""
     changed = await tx.execute(
         """
         INSERT INTO nodes (id, site_id, name, public_key, enrolled_at) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (id) DO UPDATE SET public_key = excluded.public_key
-            WHERE nodes.site_id = excluded.site_id
+            WHERE (nodes.site_id, nodes.public_key) = (excluded.site_id, excluded.public_key)
         """,
         id,
         site_id,

@@ -12,6 +12,7 @@ class Site:
     name: str
     auto_approve: bool
     public_key: bytes | None
+    ca_public_key: bytes | None  # of the authority that signs its nodes
     join_address: str
     version: str
     connected: bool

@@ -12,10 +12,11 @@ from penstock.central.access.authorization import (
     authorize_list,
 )
 from penstock.central.nodes import service as nodes
-from penstock.central.sites import store
+from penstock.central.sites import roots, store
 from penstock.central.sites.model import Site, server_name
 from penstock.kernel import audit, db, events, feed, wakeups
 from penstock.kernel.actor import Actor
+from penstock.kernel.authority import Authority
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Forbidden
 from penstock_contracts import join
@@ -40,7 +41,7 @@ class Trust:
 
     join_address: str
     server_name: str
-    ca_der: bytes = field(repr=False)
+    root: Authority = field(repr=False)
 
 
 def orders(id: SiteId) -> str:
@@ -52,7 +53,9 @@ async def create(
     tx: Tx, actor: Actor, *, name: str, auto_approve: bool, tags: tuple[str, ...] = ()
 ) -> Site:
     authorize(actor, "site.create", Resource("site"))
-    site = Site(SiteId.new(), name, auto_approve, None, "", "", False, None, False, tags, tx.now)
+    site = Site(
+        SiteId.new(), name, auto_approve, None, None, "", "", False, None, False, tags, tx.now
+    )
     await store.add(tx, site)
     audit.record(tx, actor, "site.create", site.id, name=name, auto_approve=auto_approve, tags=tags)
     events.emit(tx, "site.created", site.id, name=name)
@@ -130,7 +133,7 @@ async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> Is
     """A permission for one control plane to become this site."""
     site = await _permitted(tx, actor, "site.join", reference)
     secret = join.new_secret()
-    token = JoinToken(TokenId.new(), secret, trust.join_address, trust.server_name, trust.ca_der)
+    token = JoinToken(TokenId.new(), secret, trust.join_address, trust.server_name, trust.root.der)
     expires_at = tx.now + TOKEN_LIFE
     await store.add_token(tx, token.id, site.id, join.hash_secret(secret), expires_at)
     audit.record(tx, actor, "site.token_create", site.id, token=token.id)
@@ -149,17 +152,19 @@ async def create_node_tokens(
             suggestion="start the site with its own join token first",
         )
     expires_at = tx.now + TOKEN_LIFE
+    root = roots.of_site(trust.root, site.id)
     issued: list[IssuedToken] = []
     for _ in range(count):
         secret = join.new_secret()
         name = server_name(site.id)
-        token = JoinToken(TokenId.new(), secret, site.join_address, name, trust.ca_der)
+        token = JoinToken(TokenId.new(), secret, site.join_address, name, root.der)
         permission = NodeToken(
             token_id=token.id,
             secret_sha256=join.hash_secret(secret),
             expires_at_us=db.to_us(expires_at),
         )
-        feed.append(tx, orders(site.id), SiteOrder(node_token=permission).SerializeToString())
+        order = SiteOrder(site_id=site.id, node_token=permission)
+        feed.append(tx, orders(site.id), order.SerializeToString())
         issued.append(IssuedToken(token.id, token.encode(), expires_at))
     audit.record(tx, actor, "site.node_tokens_create", site.id, count=count)
     return issued

@@ -12,8 +12,8 @@ from penstock.kernel.errors import Conflict, NotFound
 from penstock_contracts.ids import SiteId, TokenId
 
 COLUMNS = (
-    "id, name, auto_approve, public_key, join_address, version, connected, connected_at, away, "
-    "tags, created_at"
+    "id, name, auto_approve, public_key, ca_public_key, join_address, version, connected, "
+    "connected_at, away, tags, created_at"
 )
 
 
@@ -70,9 +70,15 @@ async def names(tx: Tx) -> dict[SiteId, str]:
     return {SiteId(row["id"]): row["name"] for row in rows}
 
 
-async def set_key(tx: Tx, id: SiteId, public_key: bytes) -> None:
+async def set_keys(tx: Tx, id: SiteId, public_key: bytes, ca_public_key: bytes) -> None:
+    """Its own key, and the one of its certificate authority."""
     try:
-        await tx.execute("UPDATE sites SET public_key = $2 WHERE id = $1", id, public_key)
+        await tx.execute(
+            "UPDATE sites SET public_key = $2, ca_public_key = $3 WHERE id = $1",
+            id,
+            public_key,
+            ca_public_key,
+        )
     except asyncpg.UniqueViolationError:
         raise Conflict("this key is another site's; a site needs one of its own") from None
 

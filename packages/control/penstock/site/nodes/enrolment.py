@@ -30,7 +30,7 @@ class Door:
 
     link_address: str
     server_name: str
-    task_key: bytes
+    order_key: bytes  # signs the tasks
 
 
 async def permit(tx: Tx, token: NodeToken) -> None:
@@ -71,5 +71,5 @@ def _issue(ca: Authority, door: Door, node: Node, csr: bytes) -> Enrolment:
         certificate_pem=authority.to_pem(leaf) + ca.pem,
         link_address=door.link_address,
         server_name=door.server_name,
-        task_key=door.task_key,
+        order_key=door.order_key,
     )
