@@ -93,7 +93,8 @@ class SmallSite:
     def token(self) -> str:
         der = self._ca.public_bytes(serialization.Encoding.DER)
         secret = join.new_secret()
-        return JoinToken(TokenId.new(), secret, self._join_address, SERVER_NAME, der).encode()
+        key = self.task_key.public()
+        return JoinToken(TokenId.new(), secret, self._join_address, SERVER_NAME, der, key).encode()
 
     async def start(self) -> list[grpc.aio.Server]:
         pair = (self._key.pem(), _pem(self._own))

@@ -149,6 +149,11 @@ async def test_a_copied_signing_request_gets_nobody_anothers_authority(
     await victim.member.renew()  # with the authority that it joined with
 
 
+def above(root: Authority, site: Member) -> Authority:
+    """The root apart that signs the site's authority."""
+    return roots.above(root, SiteId.parse(site.id), site.ca_key().public())
+
+
 def out_of_date(site: Member, root: Authority) -> Authority:
     """The site's authority as if central had certified it 90 days ago, and not since."""
     held = impostor.authority_of(site)
@@ -179,7 +184,7 @@ async def test_a_renewed_authority_locks_no_node_out_and_one_that_ran_out_does(
         assert frame is not None
         await node.renew()
     root = authority.load_or_create_root(central.settings.data)
-    by = out_of_date(site, roots.of_site(root, SiteId.parse(site.id)))
+    by = out_of_date(site, above(root, site))
     uri = identity.spiffe("site", site.id)
     answer = partial(impostor.false_answer, node, by)
     fake = impostor.vouched(by, uri, node.membership.server_name, answer)
@@ -207,13 +212,16 @@ async def test_a_sites_authority_cannot_vouch_for_another_name_even_under_its_ow
 async def test_every_replica_finds_the_same_roots_apart(tmp_path: Path) -> None:
     first, second = (authority.load_or_create_root(tmp_path) for _ in range(2))
     foreign = authority.load_or_create_root(tmp_path / "foreign")
-    one, other = SiteId.new(), SiteId.new()
+    site, ca, new = SiteId.new(), PrivateKey.generate().public(), PrivateKey.generate().public()
+    mine = roots.above(first, site, ca)
+    assert mine.key.public() == roots.above(second, site, ca).key.public()
     assert roots.order_key(first).public() == roots.order_key(second).public()
-    assert roots.of_site(first, one).key.public() == roots.of_site(second, one).key.public()
-    keys = [
-        first.key, roots.order_key(first), roots.of_site(first, one).key,
-        roots.of_site(first, other).key, roots.order_key(foreign), roots.of_site(foreign, one).key,
+    others = [
+        first, foreign, roots.above(foreign, site, ca), roots.above(first, SiteId.new(), ca),
+        roots.above(first, site, new),  # the same site, joined anew
     ]  # fmt: skip
+    leaf = mine.issue(PrivateKey.generate().csr("x"), identity.spiffe("site", site))
+    assert mine.issued(leaf)
+    assert not any(other.issued(leaf) for other in others)
+    keys = [mine.key, roots.order_key(first), roots.order_key(foreign), *(o.key for o in others)]
     assert len({key.public() for key in keys}) == len(keys)
-    leaf = roots.of_site(first, one).issue(PrivateKey.generate().csr("x"), "spiffe://penstock/x/y")
-    assert not first.issued(leaf)

@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -83,7 +84,7 @@ async def test_of_fifty_nodes_with_one_token_one_joins_and_may_ask_again(
 ) -> None:
     root = authority.load_or_create_root(tmp_path)
     database = await db.connect(site_url, "site")
-    token = JoinToken(TokenId.new(), join.new_secret(), "a:1", "n", root.der)
+    token = JoinToken(TokenId.new(), join.new_secret(), "a:1", "n", root.der, b"")
     async with database.transaction() as tx:
         expires_at = tx.now + timedelta(hours=1)
         await node_store.add_token(tx, token.id, join.hash_secret(token.secret), expires_at)
@@ -113,10 +114,9 @@ async def test_a_token_that_is_expired_altered_or_unknown_is_refused(
     made = await central.platform.made("/v1/sites", name="late")
     issued = await central.platform.made(f"/v1/sites/{made['id']}/token")
     token = JoinToken.decode(issued["token"])
-    ca = token.ca_der
-    wrong = JoinToken(token.id, join.new_secret(), token.address, token.server_name, ca)
-    unknown = JoinToken(TokenId.new(), token.secret, token.address, token.server_name, ca)
-    nul = JoinToken(TokenId("token_\x00"), token.secret, token.address, token.server_name, ca)
+    wrong = replace(token, secret=join.new_secret())
+    unknown = replace(token, id=TokenId.new())
+    nul = replace(token, id=TokenId("token_\x00"))
     for number, bad in enumerate((wrong, unknown, nul)):
         with pytest.raises(JoinRefused):
             async with asyncio.timeout(10):

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import grpc.aio
 import pytest
 
 from penstock.central.sites import enrolment, roots
@@ -15,7 +16,7 @@ from penstock_contracts import identity, membership
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.ids import AllocationId, NodeId
 from penstock_contracts.join import JoinToken
-from penstock_contracts.membership import Member, RenewalRefused
+from penstock_contracts.membership import JoinRefused, Member, RenewalRefused
 from penstock_contracts.wire_pb2 import DESIRED_ACTIVE, DesiredAllocation, Enrolment, SiteOrder
 
 from . import impostor, site_plane
@@ -47,24 +48,52 @@ async def test_no_renewal_changes_whom_a_node_obeys(victim: SitePlane, tmp_path:
     assert node.membership.order_key_hex == held.order_key_hex
 
 
-async def test_a_site_with_another_key_is_obeyed_by_nodes_that_join_anew(
+async def test_a_join_obeys_the_key_in_the_token_and_no_other(
+    victim: SitePlane, tmp_path: Path
+) -> None:
+    """A site's authority vouches for who serves, and cannot say whose tasks are carried out."""
+    by = impostor.authority_of(victim.member)
+    token = await victim.node_token()
+    uri = identity.spiffe("site", victim.member.id)
+    answer = partial(impostor.false_answer, victim.member, by)
+    async with impostor.serving(impostor.vouched(by, uri, token.server_name, answer)) as fake:
+        with pytest.raises(JoinRefused, match="another key for orders"):
+            await membership.join(tmp_path, replace(token, address=fake.join_address), "n")
+        assert fake.heard
+    assert membership.load(tmp_path) is None
+    joined = await membership.join(tmp_path, token, "n")
+    assert joined.order_key == victim.member.key.public()
+
+
+async def test_once_a_site_and_its_nodes_joined_anew_the_old_keys_are_nobodys(
     central: Central, site_url: str, tmp_path: Path
 ) -> None:
-    """What is left when a site lost its keys. A node that keeps its own stays the same node."""
+    """What is left when a site's keys were stolen. A node that keeps its own is the same node."""
     async with site_plane.running(central, site_url, tmp_path / "site", "site") as site:
-        node = await site.node(tmp_path / "node")
-    issued = await central.platform.made(f"/v1/sites/{site.member.id}/token")
+        node, old = await site.node(tmp_path / "node"), site.member
+    issued = await central.platform.made(f"/v1/sites/{old.id}/token")
     token = JoinToken.decode(issued["token"])
-    again = await membership.join(tmp_path / "again", token, "site", with_ca=True)
-    assert again.id == site.member.id
-    async with site_plane.serving(central, site_url, again) as site:
-        elsewhere = replace(node.membership, join_address=(await site.node_token()).address)
-        node.membership = elsewhere
-        with pytest.raises(RenewalRefused, match="only joining anew"):
-            await node.renew()
+    new = await membership.join(tmp_path / "again", token, "site", with_ca=True)
+    assert new.id == old.id
+    with pytest.raises(JoinRefused, match="not enrolled"):
+        await old.renew()
+    async with site_plane.serving(central, site_url, new) as site:
+        address = (await site.node_token()).address
+        node.membership = replace(node.membership, join_address=address)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await node.renew()  # it still trusts the old authority, and that one alone
         joined = await site.node(node.folder)
+        await joined.renew()
     assert joined.id == node.id
-    assert joined.order_key == again.key.public()
+    assert joined.order_key == new.key.public()
+    by, uri = impostor.authority_of(old), identity.spiffe("site", old.id)
+    answer = partial(impostor.false_answer, joined, by)
+    thief = impostor.vouched(by, uri, joined.membership.server_name, answer)
+    async with impostor.serving(thief):
+        joined.membership = replace(joined.membership, join_address=thief.join_address)
+        with pytest.raises(grpc.aio.AioRpcError):
+            await joined.renew()
+    assert not thief.heard
 
 
 def desired(site_id: str, allocation: str) -> SiteOrder:

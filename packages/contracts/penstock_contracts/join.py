@@ -1,6 +1,6 @@
 """Join tokens: a single-use permission to enrol, with the trust to verify who is asked.
 
-The token carries the platform's CA certificate itself, so nothing is trusted on
+The token carries the root to trust and the key to obey, so nothing is trusted on
 first use. Its secret is shown once; only the secret's hash is stored.
 """
 
@@ -30,7 +30,8 @@ class JoinToken:
     secret: bytes = field(repr=False)
     address: str  # host:port of the join listener
     server_name: str  # the DNS name that its certificate carries
-    ca_der: bytes = field(repr=False)
+    ca_der: bytes = field(repr=False)  # the root that its certificate chains to
+    order_key: bytes = field(repr=False)  # signs what comes down the link; DER
 
     def encode(self) -> str:
         fields = {
@@ -39,6 +40,7 @@ class JoinToken:
             "address": self.address,
             "name": self.server_name,
             "ca": _b64(self.ca_der),
+            "orders": _b64(self.order_key),
         }
         return PREFIX + _b64(json.dumps(fields, separators=(",", ":")).encode())
 
@@ -55,6 +57,7 @@ class JoinToken:
                 address=str(fields["address"]),
                 server_name=str(fields["name"]),
                 ca_der=_unb64(fields["ca"]),
+                order_key=_unb64(fields["orders"]),
             )
         except (ValueError, KeyError, TypeError, AttributeError, InvalidId) as error:
             raise InvalidToken("the join token is damaged; copy it again, whole") from error

@@ -188,6 +188,8 @@ async def join(folder: Path, token: JoinToken, name: str, *, with_ca: bool = Fal
     channel = rpc.channel(token.address, token.server_name, root_pem)
     async with channel:
         enrolment = await _enrol_patiently(channel, request)
+    if enrolment.order_key != token.order_key:
+        raise JoinRefused("the token names another key for orders; ask for a new token")
     held = _membership(enrolment, token.address, token.server_name, root_pem.decode())
     _save(folder, held)
     return Member(folder, held)

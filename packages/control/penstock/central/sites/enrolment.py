@@ -47,13 +47,13 @@ async def renew(tx: Tx, root: Authority, link_address: str, request: RenewReques
 
 def _issue(root: Authority, id: SiteId, link_address: str, csr: bytes, ca_csr: bytes) -> Enrolment:
     uri = identity.spiffe("site", id)
-    own = roots.of_site(root, id)
-    ca = own.issue_authority(ca_csr, f"CA of {id}", dns=server_name(id))
+    above = roots.above(root, id, authority.enrolled_key(ca_csr))
+    ca = above.issue_authority(ca_csr, f"CA of {id}", dns=server_name(id))
     return Enrolment(
         id=id,
         certificate_pem=authority.to_pem(root.issue(csr, uri)),
         ca_certificate_pem=authority.to_pem(ca),
-        ca_root_pem=own.pem,
+        ca_root_pem=above.pem,
         link_address=link_address,
         server_name=SERVER_NAME,
         order_key=roots.order_key(root).public(),

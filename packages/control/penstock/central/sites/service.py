@@ -133,7 +133,10 @@ async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> Is
     """A permission for one control plane to become this site."""
     site = await _permitted(tx, actor, "site.join", reference)
     secret = join.new_secret()
-    token = JoinToken(TokenId.new(), secret, trust.join_address, trust.server_name, trust.root.der)
+    token = JoinToken(
+        TokenId.new(), secret, trust.join_address, trust.server_name, trust.root.der,
+        roots.order_key(trust.root).public(),
+    )  # fmt: skip
     expires_at = tx.now + TOKEN_LIFE
     await store.add_token(tx, token.id, site.id, join.hash_secret(secret), expires_at)
     audit.record(tx, actor, "site.token_create", site.id, token=token.id)
@@ -145,19 +148,19 @@ async def create_node_tokens(
 ) -> list[IssuedToken]:
     """Permissions for nodes to join. The site learns their hashes, and checks them itself."""
     site = await _permitted(tx, actor, "site.join", reference)
-    if not site.join_address:
+    if not site.join_address or site.public_key is None or site.ca_public_key is None:
         raise Conflict(
             f"site {site.name!r} has not connected yet, so no node can join it",
             code="site_not_connected",
             suggestion="start the site with its own join token first",
         )
     expires_at = tx.now + TOKEN_LIFE
-    root = roots.of_site(trust.root, site.id)
+    root = roots.above(trust.root, site.id, site.ca_public_key)
     issued: list[IssuedToken] = []
     for _ in range(count):
         secret = join.new_secret()
         name = server_name(site.id)
-        token = JoinToken(TokenId.new(), secret, site.join_address, name, root.der)
+        token = JoinToken(TokenId.new(), secret, site.join_address, name, root.der, site.public_key)
         permission = NodeToken(
             token_id=token.id,
             secret_sha256=join.hash_secret(secret),
