@@ -128,7 +128,6 @@ class SmallSite:
             id=node_id,
             certificate_pem=_pem(certificate).decode(),
             link_address=self._link_address,
-            server_name=SERVER_NAME,
             order_key=self.task_key.public(),
         )
 

@@ -81,7 +81,6 @@ def false_answer(to: Member, by: Authority, csr: bytes) -> Enrolment:
         certificate_pem=authority.to_pem(by.issue(csr, identity.spiffe("site", to.id))) + by.pem,
         ca_certificate_pem=to.membership.ca_certificate_pem,
         link_address="127.0.0.1:1",
-        server_name=to.membership.server_name,
         order_key=PrivateKey.generate().public(),
     )
 

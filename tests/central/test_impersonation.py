@@ -141,7 +141,7 @@ async def test_a_copied_signing_request_gets_nobody_anothers_authority(
     """It proves the key that made it, not who sends it, nor what else is asked for."""
     held, mine = victim.member.membership, PrivateKey.generate()
     copied = victim.member.key.csr(held.id)
-    channel = rpc.channel(held.join_address, held.join_server_name, held.root_pem.encode())
+    channel = rpc.channel(held.join_address, held.server_name, held.root_pem.encode())
     async with channel:
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await rpc.renew(channel, RenewRequest(csr=copied, ca_csr=mine.csr("x")), 10)

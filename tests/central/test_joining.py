@@ -89,7 +89,7 @@ async def test_of_fifty_nodes_with_one_token_one_joins_and_may_ask_again(
         expires_at = tx.now + timedelta(hours=1)
         await node_store.add_token(tx, token.id, join.hash_secret(token.secret), expires_at)
     keys = [PrivateKey.generate() for _ in range(RACERS)]
-    door = Door("l:1", "n", b"")
+    door = Door("l:1", b"")
 
     async def attempt(key: PrivateKey) -> str | Problem:
         try:
@@ -150,7 +150,7 @@ async def test_an_enrolled_key_renews_whatever_expired_and_another_does_not(
     assert member.membership.id == member.id
     stranger = PrivateKey.generate()
     held = member.membership
-    channel = rpc.channel(held.join_address, held.join_server_name, held.root_pem.encode())
+    channel = rpc.channel(held.join_address, held.server_name, held.root_pem.encode())
     async with channel:
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await rpc.renew(channel, RenewRequest(csr=stranger.csr(held.id)), 10)

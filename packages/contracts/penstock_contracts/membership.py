@@ -48,10 +48,9 @@ class Membership:
     certificate_pem: str
     ca_certificate_pem: str
     link_address: str
-    server_name: str
     join_address: str
-    join_server_name: str
-    root_pem: str  # whoever is dialled must chain to this
+    server_name: str  # whoever is dialled must have this name
+    root_pem: str  # and chain to this
     order_key_hex: str  # signs what comes down the link
     ca_root_pem: str  # sites only: what their nodes trust
 
@@ -94,7 +93,7 @@ class Member:
         held = self.membership
         ca_csr = self.ca_key().csr(held.id) if held.ca_certificate_pem else b""
         request = RenewRequest(csr=self.key.csr(held.id), ca_csr=ca_csr)
-        channel = rpc.channel(held.join_address, held.join_server_name, held.root_pem.encode())
+        channel = rpc.channel(held.join_address, held.server_name, held.root_pem.encode())
         async with channel:
             enrolment = await _call(rpc.renew(channel, request, CALL_TIMEOUT_S))
         self.membership = self._renewed(enrolment)
@@ -118,9 +117,9 @@ class Member:
             link_address=enrolment.link_address,
         )
 
-    async def keep_fresh(self, failed: Callable[[str], None] = lambda _why: None) -> None:
-        """Ensures that the certificate never runs out while the plane above answers; `failed`
-        hears why one was not renewed."""
+    async def keep_fresh(self, refused: Callable[[str], None] = lambda _why: None) -> None:
+        """Ensures that the certificate never runs out while the plane above answers; `refused`
+        hears why it will not be renewed. (Who is away is said by the link.)"""
         delay_s = RETRY_S_MIN
         while True:
             wait = self.membership.renew_at() - datetime.now(UTC)
@@ -129,7 +128,8 @@ class Member:
             try:
                 await self.renew()
             except (grpc.aio.AioRpcError, OSError, JoinRefused, RenewalRefused) as error:
-                failed(_reason(error))
+                if isinstance(error, JoinRefused | RenewalRefused):
+                    refused(str(error))
                 await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
                 delay_s = min(delay_s * 2, 60.0)
             else:
@@ -184,13 +184,10 @@ async def join(folder: Path, token: JoinToken, name: str, *, with_ca: bool = Fal
         ca_csr=ca_key.csr(name) if ca_key else b"",
         name=name,
     )
-    root_pem = token.ca_pem()
-    channel = rpc.channel(token.address, token.server_name, root_pem)
+    channel = rpc.channel(token.address, token.server_name, token.ca_pem())
     async with channel:
         enrolment = await _enrol_patiently(channel, request)
-    if enrolment.order_key != token.order_key:
-        raise JoinRefused("the token names another key for orders; ask for a new token")
-    held = _membership(enrolment, token.address, token.server_name, root_pem.decode())
+    held = _membership(enrolment, token)
     _save(folder, held)
     return Member(folder, held)
 
@@ -223,19 +220,19 @@ def _refuse_other_key(pem: str, key: PrivateKey) -> None:
         raise RenewalRefused("the renewed certificate is for another key")
 
 
-def _membership(
-    enrolment: Enrolment, join_address: str, join_server_name: str, root_pem: str
-) -> Membership:
+def _membership(enrolment: Enrolment, token: JoinToken) -> Membership:
+    """Whom to trust comes from the token, and from nobody who answers."""
+    if enrolment.order_key != token.order_key:
+        raise JoinRefused("the token names another key for orders; ask for a new token")
     return Membership(
         id=enrolment.id,
         certificate_pem=enrolment.certificate_pem,
         ca_certificate_pem=enrolment.ca_certificate_pem,
         link_address=enrolment.link_address,
-        server_name=enrolment.server_name,
-        join_address=join_address,
-        join_server_name=join_server_name,
-        root_pem=root_pem,
-        order_key_hex=enrolment.order_key.hex(),
+        join_address=token.address,
+        server_name=token.server_name,
+        root_pem=token.ca_pem().decode(),
+        order_key_hex=token.order_key.hex(),
         ca_root_pem=enrolment.ca_root_pem,
     )
 

@@ -129,22 +129,20 @@ class RenewRequest(_message.Message):
     def __init__(self, csr: _Optional[bytes] = ..., ca_csr: _Optional[bytes] = ...) -> None: ...
 
 class Enrolment(_message.Message):
-    __slots__ = ("id", "certificate_pem", "ca_certificate_pem", "link_address", "server_name", "order_key", "ca_root_pem")
+    __slots__ = ("id", "certificate_pem", "ca_certificate_pem", "link_address", "order_key", "ca_root_pem")
     ID_FIELD_NUMBER: _ClassVar[int]
     CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
     CA_CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
     LINK_ADDRESS_FIELD_NUMBER: _ClassVar[int]
-    SERVER_NAME_FIELD_NUMBER: _ClassVar[int]
     ORDER_KEY_FIELD_NUMBER: _ClassVar[int]
     CA_ROOT_PEM_FIELD_NUMBER: _ClassVar[int]
     id: str
     certificate_pem: str
     ca_certificate_pem: str
     link_address: str
-    server_name: str
     order_key: bytes
     ca_root_pem: str
-    def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., server_name: _Optional[str] = ..., order_key: _Optional[bytes] = ..., ca_root_pem: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., order_key: _Optional[bytes] = ..., ca_root_pem: _Optional[str] = ...) -> None: ...
 
 class SiteOrder(_message.Message):
     __slots__ = ("site_id", "allocation", "node_token")

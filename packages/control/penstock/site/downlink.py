@@ -39,7 +39,7 @@ class NodeLinks:
         self._member = member
         self._tasks = ordered
         self._server_name = f"{SiteId.parse(member.id).suffix}.site.penstock.internal"
-        self._door = Door(settings.link_address, self._server_name, member.key.public())
+        self._door = Door(settings.link_address, member.key.public())
 
     def listen(self) -> AbstractAsyncContextManager[None]:
         """Serve until the block ends."""

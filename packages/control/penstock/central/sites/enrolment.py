@@ -55,6 +55,5 @@ def _issue(root: Authority, id: SiteId, link_address: str, csr: bytes, ca_csr: b
         ca_certificate_pem=authority.to_pem(ca),
         ca_root_pem=above.pem,
         link_address=link_address,
-        server_name=SERVER_NAME,
         order_key=roots.order_key(root).public(),
     )

@@ -29,7 +29,6 @@ class Door:
     """What a node is given besides its certificate."""
 
     link_address: str
-    server_name: str
     order_key: bytes  # signs the tasks
 
 
@@ -70,6 +69,5 @@ def _issue(ca: Authority, door: Door, node: Node, csr: bytes) -> Enrolment:
         id=node.id,
         certificate_pem=authority.to_pem(leaf) + ca.pem,
         link_address=door.link_address,
-        server_name=door.server_name,
         order_key=door.order_key,
     )
