@@ -26,7 +26,7 @@ class Program:
         self._log = log
         self._points = points
         self._process: subprocess.Popen[bytes] | None = None
-        self._read = 0  # of its log, when it was frozen
+        self._read = 0  # of its log, when it was noted
 
     @property
     def process(self) -> subprocess.Popen[bytes]:
@@ -66,11 +66,15 @@ class Program:
         stopped = os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         assert stopped is not None
         assert stopped.si_code == os.CLD_STOPPED, self.last_words()
+        self.note()
+
+    def note(self) -> None:
+        """What it writes from now on is what `until_written` reads."""
         self._read = self._log.stat().st_size
 
-    def until_written(self, words: str) -> None:
-        """Return when it has written the words since it was frozen."""
-        deadline = time.monotonic() + START_S_MAX
+    def until_written(self, words: str, within_s: float = START_S_MAX) -> None:
+        """Return when it has written the words since it was noted."""
+        deadline = time.monotonic() + within_s
         while words not in self._log.read_bytes()[self._read :].decode(errors="replace"):
             assert self.running, self.last_words()
             assert time.monotonic() < deadline, f"{self.child.name} never wrote {words!r}"

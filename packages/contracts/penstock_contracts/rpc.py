@@ -17,10 +17,15 @@ CONNECT: Final = "/penstock.v1.Link/Connect"
 ENROL: Final = "/penstock.v1.Join/Enrol"
 RENEW: Final = "/penstock.v1.Join/Renew"
 
-# A dead peer is noticed within 15 s; messages are bounded on both sides.
+PING_EVERY_MS: Final = 10_000
+PONG_WITHIN_MS: Final = 5_000
+CONNECT_WITHIN_MS: Final = 10_000
+# A peer that is dead, or stands still, is noticed within 15 s; messages are bounded on both sides.
 OPTIONS: Final = [
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_time_ms", PING_EVERY_MS),
+    ("grpc.keepalive_timeout_ms", PONG_WITHIN_MS),
+    # A peer whose kernel still takes what is sent is given up by this one alone: a minute, unset.
+    ("grpc.http2.ping_timeout_ms", PONG_WITHIN_MS),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.http2.max_pings_without_data", 0),
     ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
@@ -29,6 +34,9 @@ OPTIONS: Final = [
     # However long the outage was, a peer that is back is found within seconds.
     ("grpc.initial_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 5_000),
+    # A handshake with one that stands still ends too: behind its address another may live.
+    ("grpc.min_reconnect_backoff_ms", CONNECT_WITHIN_MS),
+    ("grpc.server_handshake_timeout_ms", CONNECT_WITHIN_MS),
 ]
 
 ServerContext = grpc.aio.ServicerContext[Any, Any]

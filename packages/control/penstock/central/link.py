@@ -86,6 +86,8 @@ class SiteLinks:
             with Orders(self._database, self._wakeups, feed, self._order_key) as outbox:
                 await link.run(stream, outbox, Inbox(self._database, feed, handle))
         finally:
-            await self._database.run(
-                lambda tx: sites.disconnected(tx, site_id, session), patient=False
+            await listeners.to_the_end(
+                self._database.run(
+                    lambda tx: sites.disconnected(tx, site_id, session), patient=False
+                )
             )

@@ -161,6 +161,21 @@ class Links:
             logger.warning("link protocol violated", peer=peer.id, why=str(error))
 
 
+async def to_the_end(work: Awaitable[None]) -> None:
+    """Await it, however often that is cancelled: a link breaks in several ways at once, and each of
+    them cancels. Who is cancelled learns it afterwards."""
+    doing = asyncio.ensure_future(work)
+    cancelled = False
+    while not doing.done():
+        try:
+            await asyncio.wait({doing})
+        except asyncio.CancelledError:
+            cancelled = True
+    doing.result()
+    if cancelled:
+        raise asyncio.CancelledError
+
+
 async def answer(context: rpc.ServerContext, work: Awaitable[Enrolment]) -> Enrolment:
     """A join answer, or a refusal as a gRPC status."""
     try:

@@ -92,8 +92,10 @@ class NodeLinks:
             with Outbox(self._database, self._wakeups, feed) as outbox:
                 await link.run(stream, outbox, Inbox(self._database, feed, handle))
         finally:
-            await self._database.run(
-                lambda tx: presence.disconnected(tx, node.id, session), patient=False
+            await listeners.to_the_end(
+                self._database.run(
+                    lambda tx: presence.disconnected(tx, node.id, session), patient=False
+                )
             )
 
     async def _connected(self, tx: Tx, peer: Peer, session: str) -> Node:
