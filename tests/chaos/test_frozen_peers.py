@@ -1,4 +1,4 @@
-"""A peer that stands still is noticed within seconds, by whoever is at the other end of its link."""
+"""A peer that stands still is noticed within seconds, at the other end of each link."""
 
 import time
 from collections.abc import Generator

@@ -62,13 +62,25 @@ from penstock.central.sweeping import Sweeper
 from penstock.central.templates import api as templates
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
-from penstock.kernel import authority, db, description, migrations, ops, process, sealing, web
+from penstock.kernel import (
+    authority,
+    db,
+    description,
+    events,
+    migrations,
+    ops,
+    process,
+    sealing,
+    web,
+)
 from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
 from penstock.kernel.direct import Direct
 from penstock.kernel.edge import Doors, Edge
 from penstock.kernel.gateway import Gateway
 from penstock.kernel.objects import Objects
+from penstock.kernel.stalls import Stalls
+from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 
@@ -104,8 +116,9 @@ def create() -> FastAPI:
     return app
 
 
-async def serve(settings: CentralSettings) -> None:
-    """Run until cancelled."""
+async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> None:
+    """Run until cancelled; `stopping` says how to end."""
+    stopping, stalls = stopping or Stopping(), Stalls()
     hangups = process.hangups()
     await IN_FORCE.begin(settings.policies)
     await migrations.migrate(settings.database_url, "central")
@@ -128,11 +141,11 @@ async def serve(settings: CentralSettings) -> None:
     hosting = Hosting(database, wakeups, providers, settings.url, onboarding_service.go_on)
     kept = timedelta(seconds=settings.idempotency_kept_s)
     sweeper = Sweeper(database, settings.sweep_every_s, kept)
-    committer = Committer(database)
+    committer = Committer(database, stalls)
     queue = Queue(committer.commit, committer.follow)
     app = create()
     gateway = Gateway(settings.limits)
-    holders = keys.Holders(database)
+    holders = keys.Holders(database, stalls)
     caller = gateway.guard(partial(callers.authenticate, realms, holders))
     denials = Denials(database, existing=hidden.existing)
     web.install(
@@ -142,20 +155,26 @@ async def serve(settings: CentralSettings) -> None:
     app.state.wakeups = wakeups
     app.state.placement = queue
     app.state.recall = partial(callers.recall, holders)
-    app.state.fleet = Reading()
+    app.state.stopping = stopping
+    app.state.fleet = Reading(stalls)
     app.state.planner = Planner(database, app.state.fleet)
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root)
-    checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
+    checks: dict[str, ops.Check] = {
+        "database": partial(_answers, database),
+        "stopping": stopping.ready,
+    }
     app.router.routes.extend(ops.routes(checks))
-    servers = [
-        ops.server(
-            front(app, gateway, settings), settings.http_listen, proxies=settings.trusted_proxies
-        ),
-        ops.server(ops.app(checks), settings.metrics_listen),
-    ]
+    api = ops.server(
+        front(app, gateway, settings, stalls, stopping),
+        settings.http_listen,
+        proxies=settings.trusted_proxies,
+    )
+    servers = [api, ops.server(ops.app(checks), settings.metrics_listen)]
+    stopping.then(partial(events.end, wakeups), queue.finish, api.finish)
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)
         stack.callback(realms.passwords.close)
+        group.create_task(stalls.watch())
         group.create_task(wakeups.listen())
         group.create_task(queue.run())
         group.create_task(denials.run())
@@ -177,10 +196,15 @@ async def serve(settings: CentralSettings) -> None:
         process.tell_ready(api=f"http://{settings.http_listen}")
 
 
-def front(app: FastAPI, gateway: Gateway, settings: CentralSettings) -> ASGIApp:
+def front(
+    app: FastAPI, gateway: Gateway, settings: CentralSettings, stalls: Stalls, stopping: Stopping
+) -> ASGIApp:
     """The API behind its gateway."""
     inner = Direct(app, allocations.asking.routes)
-    edge = Edge(inner, gateway, DOORS, hsts_s=settings.hsts_s, refused=refusals.respond)
+    edge = Edge(
+        inner, gateway, DOORS, hsts_s=settings.hsts_s, refused=refusals.respond,
+        stalls=stalls, stopping=stopping,
+    )  # fmt: skip
     if not settings.cors_origins:
         return edge
     return CORSMiddleware(

@@ -23,7 +23,7 @@ def central(*, check_policies: Path | None = None) -> None:
         sys.exit(_check(check_policies))
     chosen = settings.load_or_exit(CentralSettings, PREFIX)
     log.configure("central", chosen.log_level)
-    process.run(lambda: app.serve(chosen))
+    process.run(lambda stopping: app.serve(chosen, stopping), linger_s=chosen.stop_linger_s)
 
 
 def _check(file: Path) -> int:

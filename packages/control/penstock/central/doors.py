@@ -8,7 +8,6 @@ be taken, a rule forbid it.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import suppress
 from typing import Annotated, Final
 
 import orjson
@@ -20,13 +19,14 @@ from penstock.central.allocations import service as allocations
 from penstock.kernel import events, web
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
-from penstock.kernel.errors import Invalid, Problem
+from penstock.kernel.errors import Invalid, Problem, Restarting
 from penstock.kernel.events import Event
 from penstock.kernel.wakeups import Wakeups
 from penstock.kernel.web import BareRoute, Caller
 from penstock_contracts.ids import AllocationId
 
 BELIEVED_S: Final = 2.0  # how long it counts that a reader may read
+SERVICE_RESTART: Final = 1012
 router = APIRouter(tags=["events"], route_class=BareRoute)
 
 
@@ -67,9 +67,9 @@ async def stream_events(
 
 
 async def _lines(followed: AsyncIterator[Sequence[Event]]) -> AsyncIterator[bytes]:
-    """Ends when the reader may not read any more: who asks again is told why."""
+    """Ends when the reader may not read any more, or this replica ends, and says why."""
     yield b": penstock events\n\n"
-    with suppress(Problem):
+    try:
         async for batch in followed:
             if not batch:
                 yield b": still here\n\n"
@@ -77,6 +77,8 @@ async def _lines(followed: AsyncIterator[Sequence[Event]]) -> AsyncIterator[byte
                 data = orjson.dumps(event.envelope())
                 head = f"id: {event.seq}\nevent: {event.type}\ndata: ".encode()
                 yield head + data + b"\n\n"
+    except Problem as refusal:
+        yield f": {refusal.detail}\n\n".encode()
 
 
 async def _follow(
@@ -88,7 +90,12 @@ async def _follow(
     wakeups: Wakeups = state.wakeups
     asked_at = time.monotonic()
     async for batch in events.follow(
-        database, wakeups, tenant=actor.tenant_id, after=after, subject=subject
+        database,
+        wakeups,
+        tenant=actor.tenant_id,
+        after=after,
+        subject=subject,
+        stopping=state.stopping,
     ):
         if time.monotonic() - asked_at >= BELIEVED_S:
             await _authorize(database, await state.authenticate(connection), subject)
@@ -138,4 +145,6 @@ async def _send(socket: WebSocket, actor: Actor, after: int) -> None:
 
 
 async def _close(socket: WebSocket, refusal: Problem) -> None:
-    await socket.close(code=4400 + refusal.status % 100, reason=refusal.detail[:120])
+    restarting = isinstance(refusal, Restarting)
+    code = SERVICE_RESTART if restarting else 4400 + refusal.status % 100
+    await socket.close(code=code, reason=refusal.detail[:120])

@@ -49,7 +49,7 @@ class SiteLinks:
         links = Links(lambda: self._root, "site", self._serve)
         return listeners.listen_both(
             (self._settings.join_listen, rpc.join_service(self._enrol, self._renew)),
-            (self._settings.link_listen, rpc.link_service(links.connect)),
+            (self._settings.link_listen, links),
             self._issue,
             self._root.pem,
         )

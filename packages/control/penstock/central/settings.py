@@ -62,6 +62,7 @@ class CentralSettings(Settings):
     trusted_proxies: str = "127.0.0.1,::1"  # addresses and networks whose X-Forwarded-… counts
     sweep_every_s: float = Field(default=60.0, ge=0.1, le=86_400)  # to delete what ran out
     idempotency_kept_s: float = Field(default=7 * 86_400.0, ge=60)  # answers to Idempotency-Keys
+    stop_linger_s: float = Field(default=0.5, ge=0, le=300)  # served on, though not ready
     audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
     # Keycloak, where realms of tenants can be: its address, and a client that may make them.
     keycloak_url: str = Field(default="", pattern=r"^(https?://[^?#@\s]+[^/?#@\s])?$")

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
@@ -11,10 +12,13 @@ import structlog
 from prometheus_client import Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penstock.kernel import heads, safety
-from penstock.kernel.errors import Problem, TooLarge, TooSlow
+from penstock.kernel import clients, heads, safety
+from penstock.kernel.clients import Client
+from penstock.kernel.errors import Problem, TooLarge, TooSlow, Unavailable
 from penstock.kernel.gateway import Gateway, Visitor
 from penstock.kernel.problems import Refused, as_problem
+from penstock.kernel.stalls import Stalls
+from penstock.kernel.stopping import Stopping
 from penstock_contracts.ids import EventId
 
 BODY_BYTES_MAX: Final = 64 * 1024
@@ -22,6 +26,7 @@ BODY_S_MAX: Final = 20.0
 CORRELATION: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 NONE: Final = re.compile(r"(?!)")
 TRY_AGAIN_LATER: Final = 1013  # a WebSocket's close code
+CLOSE: Final = ((b"connection", b"close"),)
 SECONDS: Final = Histogram(
     "penstock_http_request_seconds", "Time to answer", ["method", "route", "status"]
 )
@@ -54,12 +59,16 @@ class Edge:
         *,
         hsts_s: int = 0,
         refused: Refused = as_problem,
+        stalls: Stalls | None = None,
+        stopping: Stopping | None = None,
     ) -> None:
         self.app = app
         self._gateway = gateway
         self._doors = doors
         self._hsts_s = hsts_s
         self._refused = refused
+        self._stalls = stalls or Stalls()
+        self._stopping = stopping or Stopping()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -98,7 +107,7 @@ class Edge:
                 given = message.get("headers", [])
                 extra = [(b"x-correlation-id", correlation_id.encode()), *_rate(visitor)]
                 safe = safety.headers(given, hsts_s=self._hsts_s)
-                message["headers"] = [*given, *extra, *safe]
+                message["headers"] = [*given, *extra, *safe, *self._parting()]
             await send(message)
 
         try:
@@ -107,6 +116,7 @@ class Edge:
             else:
                 with self._admitted(scope, visitor):
                     body = await _read_body(scope, receive)
+                    self._begin(scope)
                     await self.app(scope, _replay(body, receive), answer)
         except Problem as refusal:
             await self._refused(scope, refusal, correlation_id)(scope, receive, answer)
@@ -117,8 +127,25 @@ class Edge:
         refusal = heads.refusal(scope)
         if refusal is not None:
             raise refusal
+        self._stopping.refuse()
         self._gateway.meter(visitor)
         return self._gateway.place(visitor, stream=scope["path"] in self._doors.streams)
+
+    def _begin(self, scope: Scope) -> None:
+        """The request is whole. Nothing is changed for a client that will not hear of it: it may
+        have asked another replica since, and been refused."""
+        state = scope["state"]
+        client: Client | None = state.get("client")
+        state["patience"] = clients.begin(self._stalls, client)
+        if client is None or scope["method"] in ("GET", "HEAD"):
+            return
+        clients.ask_who_left((client,))
+        if client.left:
+            raise Unavailable("you closed the connection before this was begun; nothing was done")
+
+    def _parting(self) -> Sequence[safety.Header]:
+        """A process that will end asks its clients to connect anew, elsewhere."""
+        return CLOSE if self._stopping.told else ()
 
 
 def _rate(visitor: Visitor) -> list[safety.Header]:

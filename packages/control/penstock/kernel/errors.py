@@ -1,7 +1,6 @@
 """What can go wrong, as callers see it. Each becomes a problem+json answer."""
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 Extras = Mapping[str, object]
 
@@ -9,10 +8,11 @@ Extras = Mapping[str, object]
 class Problem(Exception):
     """A refusal: what is true, what cannot happen, and what to do next."""
 
-    status: ClassVar[int] = 500
+    status: int = 500
     code: str = "internal"
-    title: ClassVar[str] = "Internal error"
+    title: str = "Internal error"
     retry_after_s: int | None = None  # when to ask again, if that is known
+    replayed: bool = False  # it was told before, to the same Idempotency-Key
 
     def __init__(
         self,
@@ -127,3 +127,26 @@ class Unavailable(Problem):
     ) -> None:
         super().__init__(detail, code=code, suggestion=suggestion)
         self.retry_after_s = retry_after_s
+
+
+class Restarting(Unavailable):
+    """This process is told to end: another one answers, or this one when it is back."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this replica is being restarted; what you asked for may not have happened",
+            code="restarting",
+            suggestion="ask again, with the same Idempotency-Key",
+        )
+
+
+class RefusedBefore(Problem):
+    """What was told to the same request with the same Idempotency-Key."""
+
+    replayed = True
+
+    def __init__(
+        self, status: int, title: str, detail: str, *, code: str, suggestion: str, extras: Extras
+    ) -> None:
+        super().__init__(detail, code=code, suggestion=suggestion, extras=extras)
+        self.status, self.title = status, title

@@ -8,6 +8,7 @@ from typing import Final
 
 from penstock.kernel import outgoing
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts.ids import TenantId
 
@@ -92,10 +93,13 @@ async def follow(
     after: int,
     subject: str | None = None,
     heartbeat_s: float = 15.0,
+    stopping: Stopping,
 ) -> AsyncIterator[Sequence[Event]]:
-    """Batches as they happen, for ever; an empty one when nothing happened for a while."""
+    """Batches as they happen, for ever; an empty one when nothing happened for a while. When this
+    process ends it raises so; who wakes the readers then is `end`."""
     with wakeups.subscribe(outgoing.EVENTS) as wakeup:
         while True:
+            stopping.refuse()
             # A reader may leave at any moment. What it asked of the database is brought to its end
             # nevertheless: a connection that was left in the middle is good for nobody.
             batch = await asyncio.shield(_next(database, tenant, after, subject))
@@ -109,6 +113,11 @@ async def follow(
                     await wakeup.wait()
             except TimeoutError:
                 yield []
+
+
+async def end(wakeups: Wakeups) -> None:
+    """Have all readers in this process look whether it ends."""
+    wakeups.tell(outgoing.EVENTS)
 
 
 async def _next(

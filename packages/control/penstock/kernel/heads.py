@@ -11,6 +11,7 @@ from typing import Final
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from penstock.kernel.clients import Client
 from penstock.kernel.errors import HeadTooLarge, Problem, TargetTooLong, TooSlow
 from penstock.kernel.problems import render
 
@@ -51,12 +52,15 @@ class BoundedProtocol(HttpToolsProtocol):
     _head_bytes = 0
     _refused = False
     _clock: asyncio.TimerHandle | None = None
+    _peer: Client
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
+        self._peer = Client(transport.get_extra_info("socket").fileno())
         self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._peer.leave()
         self._stop_clock()
         super().connection_lost(exc)
 
@@ -72,6 +76,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
+        self.scope["state"]["client"] = self._peer
 
     def on_headers_complete(self) -> None:
         self._in_head = False

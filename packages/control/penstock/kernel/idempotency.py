@@ -2,6 +2,10 @@
 
 The key's row is inserted in the transaction of the change. A second request with the
 same key waits on that row, then gets the recorded answer; with another body, a refusal.
+
+A refusal is an answer: whoever was told no must not find later that it was done after all,
+because the same request was still on its way. Who wants to try again uses a new key. What was not
+decided (a fault, a replica that ends, a client that left) is no answer, and leaves the key free.
 """
 
 import hashlib
@@ -11,22 +15,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+import orjson
 from fastapi import Request, Response
 
 from penstock.kernel.actor import Actor
-from penstock.kernel.db import Tx
-from penstock.kernel.errors import Conflict, Invalid
+from penstock.kernel.db import Database, Tx
+from penstock.kernel.errors import Conflict, Invalid, Problem, RefusedBefore
 from penstock.kernel.questions import Question
 
 KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
+# What was decided. A key is good again (401, 429), or asked for again (503), at any time.
+DECIDED: Final = frozenset({402, 403, 404, 409, 422})
 
 
 @dataclass(frozen=True)
 class Claim:
     """A key taken by this request, or (with `answer`) one that was answered before."""
 
-    actor: str
+    actor: Actor
     key: str
+    request: bytes
     answer: Response | None = None
 
 
@@ -67,7 +75,7 @@ async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
         tx.now,
     )
     if inserted:
-        return Claim(actor.name, key)
+        return Claim(actor, key, request)
     row = await tx.fetchrow(
         "SELECT request, status, response FROM idempotency_keys WHERE actor = $1 AND key = $2",
         actor.name,
@@ -75,6 +83,8 @@ async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
     )
     if row is None or bytes(row["request"]) != request:
         raise reused()
+    if (row["status"] or 0) >= 400:
+        raise refused_before(row["status"], row["response"])
     if not row["response"]:
         raise Conflict(
             "this request was answered, and its answer held a secret that is shown only once",
@@ -85,7 +95,7 @@ async def claim_key(tx: Tx, actor: Actor, key: str, request: bytes) -> Claim:
     answer = Response(
         bytes(row["response"]), row["status"], headers=replay, media_type="application/json"
     )
-    return Claim(actor.name, key, answer)
+    return Claim(actor, key, request, answer)
 
 
 def reused() -> Conflict:
@@ -104,11 +114,35 @@ async def record(tx: Tx, claim: Claim, response: Response, *, secret: bool = Fal
 async def record_answer(tx: Tx, claim: Claim, status: int, body: bytes) -> None:
     await tx.execute(
         "UPDATE idempotency_keys SET status = $3, response = $4 WHERE actor = $1 AND key = $2",
-        claim.actor,
+        claim.actor.name,
         claim.key,
         status,
         body,
     )
+
+
+async def remember_refusal(database: Database, claim: Claim, refusal: Problem) -> None:
+    """For the key of a request that was rolled back. Who took the key meanwhile has it."""
+    if refusal.status not in DECIDED:
+        return
+    given = Given(claim.actor, claim.key, claim.request, refusal.status, stored(refusal))
+    async with database.transaction(tenant=claim.actor.tenant_id) as tx:
+        await tx.execute(recording(1) + " ON CONFLICT DO NOTHING", *recorded([given], tx.now))
+
+
+def stored(refusal: Problem) -> bytes:
+    told = {
+        "title": refusal.title,
+        "detail": refusal.detail,
+        "code": refusal.code,
+        "suggestion": refusal.suggestion or "",
+        "extras": refusal.extras,
+    }
+    return orjson.dumps(told, default=str)
+
+
+def refused_before(status: int, body: bytes) -> RefusedBefore:
+    return RefusedBefore(status, **orjson.loads(body))
 
 
 @dataclass(frozen=True)
@@ -117,6 +151,7 @@ class Answer:
 
     request: bytes
     body: bytes
+    status: int
 
 
 def answers(keys: Sequence[tuple[str, str]]) -> Question[dict[tuple[str, str], Answer]]:
@@ -129,7 +164,9 @@ def answers(keys: Sequence[tuple[str, str]]) -> Question[dict[tuple[str, str], A
         """,
         ([actor for actor, _ in keys], [key for _, key in keys]),
         lambda rows: {
-            (row["actor"], row["key"]): Answer(row["request"], row["response"] or b"")
+            (row["actor"], row["key"]): Answer(
+                row["request"], row["response"] or b"", row["status"] or 0
+            )
             for row in rows
         },
     )
@@ -171,15 +208,6 @@ def recorded(given: Sequence[Given], now: datetime) -> tuple[object, ...]:
         [one.status for one in given],
         [one.body for one in given],
         now,
-    )
-
-
-async def release(tx: Tx, claim: Claim) -> None:
-    """Give a claimed key back: its request was refused and may be made again."""
-    await tx.execute(
-        "DELETE FROM idempotency_keys WHERE actor = $1 AND key = $2 AND status IS NULL",
-        claim.actor,
-        claim.key,
     )
 
 

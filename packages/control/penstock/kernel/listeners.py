@@ -27,6 +27,9 @@ from penstock_contracts.wire_pb2 import Enrolment
 logger = log.get(__name__)
 
 Serve = Callable[[Peer, rpc.ServerStream], Awaitable[None]]
+END_S_MAX: Final = 1.0
+REPLACED: Final = (grpc.StatusCode.ABORTED, "another connection took over")
+ENDING: Final = (grpc.StatusCode.UNAVAILABLE, "this process is being restarted; dial again")
 STATUS: Final[dict[type[Problem], grpc.StatusCode]] = {
     Unauthenticated: grpc.StatusCode.UNAUTHENTICATED,
     Forbidden: grpc.StatusCode.PERMISSION_DENIED,
@@ -87,17 +90,20 @@ async def listen(
 @asynccontextmanager
 async def listen_both(
     join: tuple[str, grpc.GenericRpcHandler],
-    link: tuple[str, grpc.GenericRpcHandler],
+    link: tuple[str, "Links"],
     issue: Callable[[PrivateKey], str],
     root_pem: str,
 ) -> AsyncGenerator[None, None]:
     """A plane's two listeners (address and service of each), with certificates by `issue`."""
     key = PrivateKey.generate()
+    links = link[1]
+    linking = (link[0], rpc.link_service(links.connect))
     async with AsyncExitStack() as stack:
-        for (address, service), mutual in ((join, False), (link, True)):
+        for (address, service), mutual in ((join, False), (linking, True)):
             certificate = Certificate(key.pem(), partial(issue, key), root_pem)
             credentials = certificate.credentials(mutual=mutual)
             await stack.enter_async_context(listen(address, service, credentials))
+        stack.push_async_callback(links.end)
         yield
 
 
@@ -109,8 +115,20 @@ class Links:
         self._kind = kind
         self._serve = serve
         self._current: dict[str, asyncio.Task[None]] = {}
+        self._ending = False
+
+    async def end(self) -> None:
+        """Close every link, with a reason: who dialled dials again."""
+        self._ending = True
+        current = list(self._current.values())
+        for task in current:
+            task.cancel()
+        if current:
+            await asyncio.wait(current, timeout=END_S_MAX)
 
     async def connect(self, stream: rpc.ServerStream, context: rpc.ServerContext) -> None:
+        if self._ending:
+            await context.abort(*ENDING)
         try:
             peer, expires_at = self._identify(context)
         except (Forbidden, ValueError, x509.ExtensionNotFound) as refusal:
@@ -127,7 +145,7 @@ class Links:
         except asyncio.CancelledError:
             task.cancel()
             if not context.cancelled():
-                await context.abort(grpc.StatusCode.ABORTED, "another connection took over")
+                await context.abort(*(ENDING if self._ending else REPLACED))
             raise
         finally:
             if self._current.get(peer.id) is task:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from socket import socket
+from typing import Final
 
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -13,9 +14,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from penstock.kernel import log
 from penstock.kernel.heads import BoundedProtocol
+from penstock.kernel.problems import problem_response
+from penstock.kernel.unexpected import Answered, unexpected
 
 Check = Callable[[], Awaitable[None]]
+ANSWER_S_MAX: Final = 1  # to what was asked before the server is told to finish
+logger = log.get(__name__)
 
 
 async def healthz(_request: Request) -> Response:
@@ -45,7 +51,15 @@ def routes(checks: dict[str, Check]) -> list[Route]:
 
 
 def app(checks: dict[str, Check]) -> Starlette:
-    return Starlette(routes=[*routes(checks), Route("/metrics", metrics)])
+    return Starlette(
+        routes=[*routes(checks), Route("/metrics", metrics)],
+        exception_handlers={Exception: _failed},
+    )
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    logger.error("unexpected", exc_info=error, path=request.url.path)
+    return problem_response(unexpected(), request)
 
 
 class Server(uvicorn.Server):
@@ -54,11 +68,18 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listening = asyncio.Event()
+        self.finished = asyncio.Event()
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
         await super().startup(sockets)
         if not self.should_exit:
             self.listening.set()
+
+    async def finish(self) -> None:
+        """Listen no more, and return when all that was asked is answered."""
+        self.should_exit = True
+        if self.listening.is_set():
+            await self.finished.wait()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -70,7 +91,7 @@ def server(app: ASGIApp, listen: str, *, proxies: str = "127.0.0.1,::1") -> Serv
     host, _, port = listen.rpartition(":")
     return Server(
         uvicorn.Config(
-            app,
+            Answered(app),
             http=BoundedProtocol,
             forwarded_allow_ips=proxies,
             host=host.strip("[]"),
@@ -78,16 +99,18 @@ def server(app: ASGIApp, listen: str, *, proxies: str = "127.0.0.1,::1") -> Serv
             log_config=None,
             access_log=False,
             lifespan="off",
-            timeout_graceful_shutdown=1,
+            timeout_graceful_shutdown=ANSWER_S_MAX,
             server_header=False,
         )
     )
 
 
 async def run(server: Server) -> None:
-    """Serve until cancelled."""
+    """Serve until cancelled, or finished."""
     try:
         await server.serve()
     except SystemExit:  # how uvicorn says that it could not listen
         address = f"{server.config.host}:{server.config.port}"
         raise OSError(f"cannot listen on {address}: is the port in use?") from None
+    finally:
+        server.finished.set()

@@ -36,6 +36,8 @@ def render(problem: Problem, correlation_id: str, *, status: int | None = None) 
     headers: dict[str, str] = {}
     if problem.retry_after_s is not None:
         headers["Retry-After"] = str(problem.retry_after_s)
+    if problem.replayed:
+        headers["Idempotency-Replayed"] = "true"
     if code == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="penstock"'
     return Response(

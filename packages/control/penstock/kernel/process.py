@@ -12,6 +12,7 @@ import uvloop
 
 from penstock.kernel import log
 from penstock.kernel.settings import SettingsInvalid
+from penstock.kernel.stopping import Stopping
 
 logger = log.get(__name__)
 
@@ -32,22 +33,26 @@ def hangups() -> asyncio.Event:
     return told
 
 
-def run(serve: Callable[[], Awaitable[None]]) -> None:
-    """Run until SIGTERM or SIGINT (exit 0) or until something breaks (exit 1; 2 if a setting)."""
-    sys.exit(uvloop.run(_until_told(serve)))
+def run(serve: Callable[[Stopping], Awaitable[None]], *, linger_s: float = 0.0) -> None:
+    """Run until SIGTERM or SIGINT (exit 0) or until something breaks (exit 1; 2 if a setting).
+
+    Told to end, it serves on for `linger_s`, not ready any more, so that balancers notice.
+    """
+    sys.exit(uvloop.run(_until_told(serve, Stopping(linger_s))))
 
 
-async def _until_told(serve: Callable[[], Awaitable[None]]) -> int:
+async def _until_told(serve: Callable[[Stopping], Awaitable[None]], stopping: Stopping) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    serving = asyncio.ensure_future(serve())
-    stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    serving = asyncio.ensure_future(serve(stopping))
+    told = asyncio.create_task(stop.wait())
+    await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
     if serving.done():
-        stopping.cancel()
+        told.cancel()
         return _report(serving)
+    await stopping.wind_down()
     serving.cancel()
     await asyncio.wait({serving}, timeout=5)
     return 0

@@ -22,7 +22,9 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.denials import REFUSED, Denials
 from penstock.kernel.errors import Invalid, Problem, Unauthenticated, Unavailable
+from penstock.kernel.idempotency import Claim
 from penstock.kernel.problems import Refused, as_problem, problem_response
+from penstock.kernel.unexpected import unexpected
 
 logger = log.get(__name__)
 PAGE_MAX: Final = 500
@@ -72,19 +74,25 @@ class TxRoute(BareRoute):
             actor: Actor = await request.app.state.authenticate(request)
             request.state.actor = actor
             database: Database = request.app.state.database
-            async with database.transaction(
-                tenant=actor.tenant_id,
-                correlation_id=request.state.correlation_id,
-                reason=reasons.of(request),
-            ) as tx:
-                request.state.tx = tx
-                claim = await idempotency.claim(tx, actor, request)
-                if claim is not None and claim.answer is not None:
-                    return claim.answer
-                response = await handle(request)
+            claim: Claim | None = None
+            try:
+                async with database.transaction(
+                    tenant=actor.tenant_id,
+                    correlation_id=request.state.correlation_id,
+                    reason=reasons.of(request),
+                ) as tx:
+                    request.state.tx = tx
+                    claim = await idempotency.claim(tx, actor, request)
+                    if claim is not None and claim.answer is not None:
+                        return claim.answer
+                    response = await handle(request)
+                    if claim is not None:
+                        secret = getattr(request.state, "shown_once", False)
+                        await idempotency.record(tx, claim, response, secret=secret)
+            except Problem as refusal:
                 if claim is not None:
-                    secret = getattr(request.state, "shown_once", False)
-                    await idempotency.record(tx, claim, response, secret=secret)
+                    await idempotency.remember_refusal(database, claim, refusal)
+                raise
             return response
 
         return handler
@@ -262,7 +270,4 @@ async def _on_unexpected(request: Request, error: Exception) -> Response:
         away = Unavailable("the database does not answer; what you asked may not have happened")
         return problem_response(away, request)
     logger.error("unexpected", exc_info=error, path=request.url.path)
-    return problem_response(
-        Problem("something went wrong here; nothing you sent is to blame, and it is logged"),
-        request,
-    )
+    return problem_response(unexpected(), request)

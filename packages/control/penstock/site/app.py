@@ -9,6 +9,7 @@ from dbos import DBOS
 
 from penstock.kernel import db, log, migrations, ops, process
 from penstock.kernel.db import Database
+from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
 from penstock.site import engine, executors, uplink
 from penstock.site.downlink import NodeLinks
@@ -29,8 +30,9 @@ class NotJoined(Exception):
     """The site has not joined the platform and has no token to do so."""
 
 
-async def serve(settings: SiteSettings) -> None:
-    """Run until cancelled."""
+async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> None:
+    """Run until cancelled; `stopping` says when it will be."""
+    stopping = stopping or Stopping()
     await migrations.migrate(settings.database_url, "site")
     database = await db.connect(settings.database_url, "site", size=20)
     wakeups = Wakeups(settings.database_url)
@@ -43,7 +45,10 @@ async def serve(settings: SiteSettings) -> None:
     url = settings.database_url
     me = Executor(settings.executor, timedelta(seconds=settings.executor_silence_s))
     links = NodeLinks(database, wakeups, settings, member, tasks)
-    checks: dict[str, ops.Check] = {"database": partial(_answers, database)}
+    checks: dict[str, ops.Check] = {
+        "database": partial(_answers, database),
+        "stopping": stopping.ready,
+    }
     server = ops.server(ops.app(checks), settings.metrics_listen)
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)

@@ -9,4 +9,4 @@ def site() -> None:
     """Run a site's control plane. It is set up by PENSTOCK_SITE_… in the environment."""
     chosen = settings.load_or_exit(SiteSettings, PREFIX)
     log.configure("site", chosen.log_level)
-    process.run(lambda: app.serve(chosen))
+    process.run(lambda stopping: app.serve(chosen, stopping))

@@ -46,7 +46,7 @@ class NodeLinks:
         links = Links(self._authority, "node", self._serve)
         return listeners.listen_both(
             (self._settings.join_listen, rpc.join_service(self._enrol, self._renew)),
-            (self._settings.link_listen, rpc.link_service(links.connect)),
+            (self._settings.link_listen, links),
             self._issue,
             self._member.membership.ca_root_pem,
         )

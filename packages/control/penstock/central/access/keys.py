@@ -22,6 +22,7 @@ from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Record, Tx
 from penstock.kernel.errors import Unauthenticated
 from penstock.kernel.questions import Question
+from penstock.kernel.stalls import Stalls
 from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
 
 TOKEN_LENGTH_MAX: Final = 200
@@ -120,14 +121,19 @@ def presented(connection: Request | WebSocket) -> str:
 class Holders:
     """Whose keys these are, always by the database: those who ask at once are asked for at once."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, stalls: Stalls | None = None) -> None:
         self._database = database
+        self._stalls = stalls or Stalls()
+        self._stall = self._stalls.look()
         self._waiting: dict[bytes, asyncio.Future[Actor | None]] = {}
         self._asking: asyncio.Task[None] | None = None
         self._remembered: OrderedDict[bytes, Actor] = OrderedDict()
 
     def recall(self, token: str) -> Held | None:
         """Whose it was. Whoever goes by that asks `holding` before anything is done."""
+        if self._stall != self._stalls.look():
+            self._stall = self._stalls.look()
+            self._remembered.clear()
         hash = hash_token(token)
         actor = self._remembered.get(hash)
         return None if actor is None else Held(hash, actor)

@@ -104,6 +104,7 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
             ends_at=body.ends_at,
             reason=reasons.of(request),
             credential=getattr(request.state, "credential", b""),
+            patience=request.state.patience,
         )
     )
     replayed = {"Idempotency-Replayed": "true"} if answer.replayed else {}

@@ -125,6 +125,8 @@ async def given_before(
         key = (ask.actor.name, ask.key or "")
         if meant.setdefault(key, ask.fingerprint) != ask.fingerprint:
             outcomes[ask.id] = idempotency.reused()
+        elif key in used and used[key].status >= 400:
+            outcomes[ask.id] = idempotency.refused_before(used[key].status, used[key].body)
         elif key in used:
             replays[ask.id] = AllocationId(used[key].body.decode())
     if replays:
@@ -140,10 +142,30 @@ def given(allocation: Allocation, now: datetime, *, replayed: bool = False) -> P
 
 
 async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided]) -> None:
-    """The answer to a key is its allocation: of who waits, here; of who is placed, with it. A key
-    that led to a refusal stays free."""
+    """The answer to a key is its allocation, of who waits here, of who is placed with it; or what
+    was refused, without the explanation, which is of that moment."""
     queued = [ask for ask in asks if isinstance(outcomes[ask.id], Queued)]
-    await idempotency.record_answers(tx, keyed(queued))
+    refusals = [_refusal(ask, outcomes[ask.id]) for ask in asks if ask.key is not None]
+    given = [one for one in refusals if one is not None]
+    await idempotency.record_answers(tx, [*keyed(queued), *given])
+
+
+def _refusal(ask: Ask, outcome: Decided) -> Given | None:
+    """What is remembered for a key, if it was decided that this is refused."""
+    refusal = _bare(outcome) if isinstance(outcome, Unplaced) else outcome
+    if not isinstance(refusal, Problem) or refusal.status not in idempotency.DECIDED:
+        return None
+    body = idempotency.stored(refusal)
+    return Given(ask.actor, ask.key or "", ask.fingerprint, refusal.status, body)
+
+
+def _bare(one: Unplaced) -> Problem:
+    return Conflict(
+        _detail(one),
+        code="sku_unavailable",
+        suggestion="ask again with a new Idempotency-Key: this one has its answer",
+        extras={"never": one.refusal.never},
+    )
 
 
 def unavailable(one: Unplaced, fleet: Fleet, leeway: Leeway, leases: Sequence[Lease]) -> Problem:

@@ -19,9 +19,18 @@ import asyncpg
 from penstock.central import fleet
 from penstock.central.access import keys
 from penstock.central.allocations import waiting
-from penstock.central.placement import answers, backlog, leases, line, receipts, wants
+from penstock.central.placement import (
+    answers,
+    backlog,
+    departures,
+    leases,
+    line,
+    receipts,
+    wants,
+)
 from penstock.central.placement.answers import Decided, Unplaced
 from penstock.central.placement.bindings import Bindings
+from penstock.central.placement.departures import LONG_S, Departed
 from penstock.central.placement.gates import Gates
 from penstock.central.placement.leeways import Leeways
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
@@ -32,6 +41,7 @@ from penstock.kernel import questions
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
 from penstock.kernel.questions import ask_all
+from penstock.kernel.stalls import Stalls
 from penstock.placement import estimates, solver
 from penstock.placement.model import Fleet, Plan
 from penstock.placement.waiting import Lease
@@ -49,9 +59,10 @@ AFTER: Final = Failpoint("central.placement.after_commit")
 class Committer:
     """Commits one batch at a time: it has one fleet."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, stalls: Stalls | None = None) -> None:
         self._database = database
-        self._snapshot = Snapshot()
+        self._stalls = stalls or Stalls()
+        self._snapshot = Snapshot(self._stalls)
         self._bindings = Bindings()
 
     async def commit(self, asks: Sequence[Ask]) -> list[Outcome]:
@@ -62,7 +73,7 @@ class Committer:
                 outcomes = await self._database.run(
                     lambda tx: self._place(tx, asks, again=next(tries) > 0), lock=fleet.LOCK
                 )
-            except asyncpg.UniqueViolationError:
+            except (asyncpg.UniqueViolationError, Departed):
                 continue
             AFTER.hit()
             return await self._explain(outcomes, self._snapshot.settle())
@@ -89,6 +100,7 @@ class Committer:
         return answers.explained(decided, current, leeways, leases_near)
 
     async def _place(self, tx: Tx, asks: Sequence[Ask], *, again: bool) -> list[Decided]:
+        began_s = self._stalls.now_s()
         same = answers.twins(asks)
         fresh = [ask for ask in asks if ask.id not in same]
         news, used, in_line = self._snapshot.news(), answers.used_keys(fresh), waiting.ids(tx)
@@ -99,12 +111,16 @@ class Committer:
         outcomes: dict[str, Decided] = {}
         fresh = answers.by_holders(fresh, keys.holders(holding.answer, tx.now), outcomes)
         outcomes.update(await answers.given_before(tx, fresh, used.answer, again=again))
+        undecided = [ask for ask in fresh if ask.id not in outcomes]
+        outcomes.update(departures.outcomes(undecided, self._stalls))
         new = [ask for ask in fresh if ask.id not in outcomes]
         if new or not asks:
             waited = await line.load(tx, in_line.answer)
             await self._decide(tx, new, names, waited, current, outcomes)
             await answers.remember(tx, new, outcomes)
             BEFORE.hit()
+        if self._stalls.now_s() - began_s > LONG_S and departures.departed(new, self._stalls):
+            raise Departed
         return [outcomes[same.get(ask.id, ask.id)] for ask in asks]
 
     async def _decide(

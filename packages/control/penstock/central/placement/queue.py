@@ -14,7 +14,8 @@ from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies.model import Terms
 from penstock.kernel import log
 from penstock.kernel.actor import Actor
-from penstock.kernel.errors import Problem, Unavailable
+from penstock.kernel.clients import WAIT_S_MAX, Patience
+from penstock.kernel.errors import Problem, Restarting, Unavailable
 from penstock_contracts.ids import AllocationId
 
 logger = log.get(__name__)
@@ -23,7 +24,6 @@ WAITING_MAX: Final = 2048
 BATCH_MAX: Final = 1024
 COMING_S_MAX: Final = 0.002
 QUIET_TURNS: Final = 3  # what a request takes from its socket to here
-WAIT_S_MAX: Final = 20.0
 QUEUE_FOR_S_DEFAULT: Final = 7 * 86_400
 BATCH: Final = Histogram(
     "penstock_placement_batch_asks",
@@ -53,6 +53,7 @@ class Ask:
     reason: str = ""  # for the audit log
     credential: bytes = field(default=b"", repr=False)  # hash of a key: asked again if it holds
     id: AllocationId = field(default_factory=AllocationId.new)
+    patience: Patience | None = field(default=None, compare=False)  # None: it waits for ever
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Queued:
 
 
 Outcome = Placed | Queued | Problem
+Waiting = tuple[Ask, asyncio.Future[Outcome]]
 Commit = Callable[[Sequence[Ask]], Awaitable[Sequence[Outcome]]]
 Follow = Callable[[], Awaitable[None]]
 
@@ -84,13 +86,15 @@ class Queue:
         self._commit = commit
         self._follow = follow
         self._behind = False
+        self._ending = False
+        self._deciding = asyncio.Lock()
         self._rounds: list[asyncio.Future[None]] = []
-        self._waiting: asyncio.Queue[tuple[Ask, asyncio.Future[Outcome]] | None] = asyncio.Queue(
-            WAITING_MAX
-        )
+        self._waiting: asyncio.Queue[Waiting | None] = asyncio.Queue(WAITING_MAX)
 
     async def submit(self, ask: Ask) -> Placed | Queued:
         """Wait for the batch that decides this request; raise its refusal."""
+        if self._ending:
+            raise Restarting
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Outcome] = loop.create_future()
         try:
@@ -123,18 +127,33 @@ class Queue:
     async def run(self) -> None:
         """Ensures that what waits is placed: all of it, together, as soon as possible."""
         while True:
-            batch = [await self._waiting.get()]
-            await self._company()
-            while len(batch) < BATCH_MAX and not self._waiting.empty():
-                batch.append(self._waiting.get_nowait())
-            # Who gave up in the meantime is not placed.
-            asked = [each for each in batch if each is not None and not each[1].done()]
-            if asked:
-                await self._place(asked)
-            if self._rounds:
-                await self._round()
-            if self._behind and self._waiting.empty():
-                await self._catch_up()
+            first = await self._waiting.get()
+            async with self._deciding:
+                await self._decide(first)
+
+    async def finish(self) -> None:
+        """Finish the batch that is under way. Who waits is told to ask again; nothing is decided
+        any more."""
+        self._ending = True
+        while not self._waiting.empty():
+            waiting = self._waiting.get_nowait()
+            if waiting is not None and not waiting[1].done():
+                waiting[1].set_result(Restarting())
+        await self._deciding.acquire()
+
+    async def _decide(self, first: Waiting | None) -> None:
+        batch = [first]
+        await self._company()
+        while len(batch) < BATCH_MAX and not self._waiting.empty():
+            batch.append(self._waiting.get_nowait())
+        # Who gave up in the meantime is not placed.
+        asked = [each for each in batch if each is not None and not each[1].done()]
+        if asked:
+            await self._place(asked)
+        if self._rounds:
+            await self._round()
+        if self._behind and self._waiting.empty():
+            await self._catch_up()
 
     async def _company(self) -> None:
         """A batch of one costs almost as much as one of many: who is at the door comes along. The
@@ -169,7 +188,7 @@ class Queue:
             except Exception as error:  # the next batch learns it
                 logger.warning("the fleet was not followed", error=str(error))
 
-    async def _place(self, batch: list[tuple[Ask, asyncio.Future[Outcome]]]) -> None:
+    async def _place(self, batch: list[Waiting]) -> None:
         BATCH.observe(len(batch))
         try:
             with SECONDS.time():

@@ -6,6 +6,7 @@ from typing import Protocol
 from penstock.central.placement.snapshot import Snapshot
 from penstock.kernel.db import Tx
 from penstock.kernel.questions import ask
+from penstock.kernel.stalls import Stalls
 from penstock.placement.model import Fleet
 
 
@@ -19,8 +20,8 @@ class FleetReader(Protocol):
 class Reading:
     """A fleet of its own, apart from the one that placement plans on."""
 
-    def __init__(self) -> None:
-        self._snapshot = Snapshot()
+    def __init__(self, stalls: Stalls | None = None) -> None:
+        self._snapshot = Snapshot(stalls)
         self._turn = asyncio.Lock()
 
     async def read(self, tx: Tx) -> Fleet:

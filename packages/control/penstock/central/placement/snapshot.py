@@ -10,6 +10,7 @@ from penstock.central.fleet import Change, NodeRow
 from penstock.central.nodes.model import blocked
 from penstock.kernel.db import Tx
 from penstock.kernel.questions import Question
+from penstock.kernel.stalls import Stalls
 from penstock.placement.model import Fleet, Node, Part, Slot
 
 LAST: Final = (1 << 63) - 1  # a revision that nothing comes after: who reads all has no news
@@ -23,13 +24,18 @@ class Snapshot:
     if it commits and `settle` is called; otherwise the next loan reads those nodes anew.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stalls: Stalls | None = None) -> None:
+        self._stalls = stalls or Stalls()
+        self._stall = self._stalls.look()
         self._fleet = Fleet(revision=-1)
         self._settled = -1  # the revision that is surely the database's; before the first: -1
         self._unsure: set[str] = set()
 
     def news(self) -> Question[list[Change]]:
         """What happened since the last loan, to be asked for before the next one."""
+        if self._stall != self._stalls.look():
+            self._stall = self._stalls.look()
+            self.doubt()
         return fleet.changes_since(self._settled if self._settled >= 0 else LAST)
 
     async def borrow(self, tx: Tx, changes: Sequence[Change]) -> Fleet:

@@ -1,0 +1,57 @@
+"""Whether this process stood still: stopped, starved, or suspended with its machine.
+
+Who stood still does not know what happened meanwhile: clients gave up, others went on without it.
+So what waited is dropped, and what is held in memory is read anew.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+from prometheus_client import Counter
+
+from penstock.kernel import log
+
+BEAT_S: Final = 0.5
+STALL_S: Final = 5.0  # no turn of the loop takes that long
+# It runs on while the machine is suspended. Elsewhere than on Linux the other one does.
+CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+STALLED: Final = Counter("penstock_stalls", "How often this process stood still")
+logger = log.get(__name__)
+
+
+def clock_s() -> float:
+    """A clock that nothing stops."""
+    return time.clock_gettime(CLOCK)
+
+
+class Stalls:
+    """Counts them. Nothing is counted unless somebody beats."""
+
+    def __init__(self, clock: Callable[[], float] = clock_s) -> None:
+        self.now_s = clock
+        self._beat_at: float | None = None
+        self._count = 0
+
+    def look(self) -> int:
+        """How often it stood still so far. Who looks first counts one that ended just now."""
+        if self._beat_at is None:
+            return self._count
+        stood_s = self.now_s() - self._beat_at
+        if stood_s > STALL_S:
+            self._count += 1
+            self._beat_at = self.now_s()
+            STALLED.inc()
+            logger.warning("stood still", seconds=round(stood_s, 1))
+        return self._count
+
+    def beat(self) -> None:
+        self.look()
+        self._beat_at = self.now_s()
+
+    async def watch(self) -> None:
+        """Ensures that it is known when the loop turned last."""
+        while True:
+            self.beat()
+            await asyncio.sleep(BEAT_S)
