@@ -175,7 +175,7 @@ async def test_a_node_that_left_takes_nothing_new(
     assert (shown["posture"], shown["connected"]) == ("unavailable", False)
 
 
-async def test_a_key_answers_once_and_a_refusal_frees_it(site: StandInSite, tenant: Tenant) -> None:
+async def test_a_key_answers_once(site: StandInSite, tenant: Tenant) -> None:
     ask = {"project": "main", "sku": "h100.slice", "gpus": 1}
     first = await tenant.member.post_once("k1", "/v1/allocations", **ask)
     again = await tenant.member.post_once("k1", "/v1/allocations", **ask)
@@ -183,10 +183,55 @@ async def test_a_key_answers_once_and_a_refusal_frees_it(site: StandInSite, tena
     assert again.headers["idempotency-replayed"] == "true"
     changed = await tenant.member.post_once("k1", "/v1/allocations", **{**ask, "gpus": 2})
     assert (changed.status, changed.code) == (409, "idempotency_key_reused")
-    refused = await tenant.member.post_once("k2", "/v1/allocations", **{**ask, "gpus": 3})
-    assert refused.code == "impossible_count"
-    await tenant.member.made("/v1/allocations", **ask)
-    free_again = await tenant.member.post_once("k2", "/v1/allocations", **ask)
-    assert free_again.status == 201
     other = await tenant.admin.post_once("k1", "/v1/allocations", **ask)
     assert other.json["id"] != first.json["id"], "a key belongs to its caller"
+
+
+async def test_a_refusal_stays_the_answer_to_its_key_though_there_is_room_now(
+    central: Central, site: StandInSite, tenant: Tenant
+) -> None:
+    """The same request may still be on its way, to another replica: it must not be placed after
+    its caller was told no."""
+    await central.platform.put("/v1/quotas", tenant=tenant.id, gpus_max=0)
+    asks: dict[str, dict[str, object]] = {
+        "no-quota": {"project": "main", "sku": "h100.slice", "gpus": 1},
+        "impossible": {"project": "main", "sku": "h100.slice", "gpus": 3},
+        "no-project": {"project": "later", "sku": "h100.slice", "gpus": 1},
+    }
+    post = tenant.member.post_once
+    first = {key: await post(key, "/v1/allocations", **ask) for key, ask in asks.items()}
+    await central.platform.put("/v1/quotas", tenant=tenant.id, gpus_max=8)
+    await tenant.admin.made("/v1/projects", name="later")
+    for key, ask in asks.items():
+        again = await post(key, "/v1/allocations", **ask)
+        assert (again.status, again.code) == (first[key].status, first[key].code)
+        assert again.json["detail"] == first[key].json["detail"]
+        assert again.headers["idempotency-replayed"] == "true"
+    assert (await post("new", "/v1/allocations", **asks["no-quota"])).status == 201
+
+
+async def test_a_lack_of_room_stays_the_answer_to_its_key(
+    site: StandInSite, tenant: Tenant
+) -> None:
+    whole = await tenant.member.made("/v1/allocations", project="main", sku="h100.metal")
+    ask = {"project": "main", "sku": "h100.slice", "gpus": 1}
+    refused = await tenant.member.post_once("k", "/v1/allocations", **ask)
+    assert (refused.status, refused.code) == (409, "sku_unavailable")
+    await tenant.member.made(f"/v1/allocations/{whole['id']}/release")
+    await site.clean(await site.order(whole, revision=2))
+    again = await tenant.member.post_once("k", "/v1/allocations", **ask)
+    assert (again.status, again.code) == (409, "sku_unavailable")
+    assert again.json["detail"] == refused.json["detail"]
+    assert (await tenant.member.post_once("new", "/v1/allocations", **ask)).status == 201
+
+
+async def test_a_refused_change_stays_the_answer_to_its_key(tenant: Tenant) -> None:
+    group = await tenant.admin.made("/v1/groups", name="team")
+    refused = await tenant.admin.post_once("k", "/v1/groups", name="team")
+    assert refused.status == 409
+    await tenant.admin.delete(f"/v1/groups/{group['id']}")
+    again = await tenant.admin.post_once("k", "/v1/groups", name="team")
+    assert (again.status, again.code) == (409, refused.code)
+    assert again.headers["idempotency-replayed"] == "true"
+    assert again.headers["content-type"] == "application/problem+json"
+    assert (await tenant.admin.post_once("new", "/v1/groups", name="team")).status == 201

@@ -1,4 +1,4 @@
-"""One key, one effect, one answer; and a refusal leaves the key free."""
+"""One key, one effect, one answer; a failure leaves the key free, a refusal does not."""
 
 import asyncio
 
@@ -8,7 +8,14 @@ from fastapi import Response
 from penstock.kernel import idempotency
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
-from penstock.kernel.errors import Conflict
+from penstock.kernel.errors import (
+    Conflict,
+    RefusedBefore,
+    Restarting,
+    Unauthenticated,
+    Unavailable,
+)
+from penstock.kernel.idempotency import Claim
 from penstock_contracts.ids import TenantId
 
 pytestmark = pytest.mark.anyio
@@ -52,16 +59,43 @@ async def test_a_key_belongs_to_its_caller(upper: Database) -> None:
     assert await attempt(upper, MEMBER, "k") != await attempt(upper, PLATFORM, "k", b"another")
 
 
-async def test_a_refused_request_leaves_its_key_free(upper: Database) -> None:
+async def test_a_failed_request_leaves_its_key_free(upper: Database) -> None:
 
-    async def refused() -> None:
+    async def failed() -> None:
         async with upper.transaction(tenant=MEMBER.tenant_id) as tx:
             await idempotency.claim_key(tx, MEMBER, "k", REQUEST)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await refused()
+        await failed()
     await attempt(upper, MEMBER, "k", b"another")
+
+
+@pytest.mark.parametrize("actor", [PLATFORM, MEMBER])
+async def test_a_refusal_is_the_answer_to_its_key(upper: Database, actor: Actor) -> None:
+    taken = Conflict("it is taken", code="taken", suggestion="another", extras={"by": 7})
+    claim = Claim(actor, "k", REQUEST)
+    await idempotency.remember_refusal(upper, claim, taken)
+    with pytest.raises(RefusedBefore) as told:
+        await attempt(upper, actor, "k")
+    assert told.value.replayed
+    assert (told.value.status, told.value.title) == (taken.status, taken.title)
+    assert idempotency.stored(told.value) == idempotency.stored(taken)
+    with pytest.raises(Conflict) as reused:
+        await attempt(upper, actor, "k", b"another")
+    assert reused.value.code == "idempotency_key_reused"
+
+
+async def test_what_was_not_decided_leaves_its_key_free(upper: Database) -> None:
+    for undecided in (Unavailable("not now"), Unauthenticated("who?"), Restarting()):
+        await idempotency.remember_refusal(upper, Claim(MEMBER, "k", REQUEST), undecided)
+    assert await attempt(upper, MEMBER, "k")
+
+
+async def test_an_answer_outlives_a_refusal_that_comes_too_late(upper: Database) -> None:
+    done = await attempt(upper, MEMBER, "k")
+    await idempotency.remember_refusal(upper, Claim(MEMBER, "k", REQUEST), Conflict("too late"))
+    assert await attempt(upper, MEMBER, "k") == done
 
 
 async def test_a_racer_takes_over_when_the_first_one_fails(upper: Database) -> None:

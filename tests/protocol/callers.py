@@ -88,11 +88,13 @@ class Scene:
 
     async def until_stopped(self) -> None:
         """The kernel says that the process stands still."""
-        assert self.replica.process is not None
-        status = Path(f"/proc/{self.replica.process.pid}/status")
         async with asyncio.timeout(STOPPED_S_MAX):
-            while "State:\tT" not in status.read_text():
+            while not self.stopped():  # noqa: ASYNC110 a file does not tell
                 await asyncio.sleep(0.01)
+
+    def stopped(self) -> bool:
+        assert self.replica.process is not None
+        return "State:\tT" in Path(f"/proc/{self.replica.process.pid}/status").read_text()
 
     async def freeze(self) -> None:
         self.tell(signal.SIGSTOP)

@@ -3,13 +3,13 @@
 import asyncio
 import signal
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import httpx2
 import pytest
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
 
 from . import callers
 from .callers import LEASE, Scene
@@ -20,13 +20,26 @@ CLIENTS: Final = 24
 PROPER: Final = {201: "application/json", 409: "application/problem+json"}
 
 
-async def ask_on(scene: Scene, number: int, told: list[httpx2.Response]) -> None:
+@dataclass
+class Load:
+    """What clients were told, and when they have been told much."""
+
+    told: list[httpx2.Response] = field(default_factory=list[httpx2.Response])
+    much: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def add(self, answer: httpx2.Response) -> None:
+        self.told.append(answer)
+        if len(self.told) > 4 * CLIENTS:
+            self.much.set()
+
+
+async def ask_on(scene: Scene, number: int, load: Load) -> None:
     """Ask again and again, until nobody is there any more."""
     async with scene.client() as client:
         for count in range(10_000):
             headers = {"Idempotency-Key": f"{number}-{count}"}
             try:
-                told.append(await client.post("/v1/allocations", json=LEASE, headers=headers))
+                load.add(await client.post("/v1/allocations", json=LEASE, headers=headers))
             except httpx2.TransportError:
                 return
 
@@ -44,29 +57,24 @@ async def listen(scene: Scene) -> tuple[int, str]:
     """How a WebSocket was closed."""
     address = scene.replica.address.replace("http:", "ws:") + "/v1/ws"
     async with connect(address, additional_headers=scene.headers, proxy=None) as socket:
-        try:
-            while True:
-                await socket.recv()
-        except ConnectionClosed as closed:
-            assert closed.rcvd is not None
-            return closed.rcvd.code, closed.rcvd.reason
+        await socket.wait_closed()
+        return socket.close_code or 0, socket.close_reason or ""
 
 
 async def until_not_ready(scene: Scene) -> None:
     async with asyncio.timeout(10), scene.client() as client:
-        while (answer := await client.get("/readyz")).status_code == 200:
+        while (answer := await client.get("/readyz")).status_code == 200:  # noqa: ASYNC110 it is asked
             await asyncio.sleep(0.01)
         assert "stopping" in answer.json()["failed"]
 
 
 async def test_everybody_is_answered_properly(central_url: str, tmp_path: Path) -> None:
-    told: list[httpx2.Response] = []
+    load = Load()
     async with callers.central(central_url, tmp_path) as scene:
         reading, hearing = asyncio.create_task(follow(scene)), asyncio.create_task(listen(scene))
-        asking = [asyncio.create_task(ask_on(scene, n, told)) for n in range(CLIENTS)]
+        asking = [asyncio.create_task(ask_on(scene, n, load)) for n in range(CLIENTS)]
         async with asyncio.timeout(30):
-            while len(told) < 4 * CLIENTS:
-                await asyncio.sleep(0.01)
+            await load.much.wait()
         scene.tell(signal.SIGTERM)
         await until_not_ready(scene)
         async with asyncio.timeout(30):
@@ -77,9 +85,9 @@ async def test_everybody_is_answered_properly(central_url: str, tmp_path: Path) 
         assert await scene.replica.process.wait() == 0
         leased = await scene.leased()
     assert (code, "restarted" in reason) == (1012, True)
-    statuses = Counter(answer.status_code for answer in told)
+    statuses = Counter(answer.status_code for answer in load.told)
     assert statuses.keys() <= {201, 409, 503}, statuses
-    for answer in told:
+    for answer in load.told:
         if answer.status_code == 503:
             assert answer.json()["code"] == "restarting"
             assert answer.headers["retry-after"] == "1"

@@ -76,7 +76,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self._in_head, self._head_bytes = True, 0
         super().on_message_begin()
-        self.scope["state"]["client"] = self._peer
+        self.scope.setdefault("state", {})["client"] = self._peer
 
     def on_headers_complete(self) -> None:
         self._in_head = False
