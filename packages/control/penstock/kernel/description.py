@@ -54,7 +54,8 @@ IDEMPOTENCY_KEY: Final[Json] = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "Of your choice. A second request with the same key has no second effect: it "
-    "gets the first one's answer.",
+    "gets the first one's answer, a refusal too. Failures (5xx) are no answers: ask again with "
+    "the same key. After a refusal, use a new one.",
     "schema": {"type": "string", "pattern": "^[!-~]{1,200}$"},
 }
 REASON: Final[Json] = {

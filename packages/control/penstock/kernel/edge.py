@@ -120,8 +120,9 @@ class Edge:
                     await self.app(scope, _replay(body, receive), answer)
         except Problem as refusal:
             await self._refused(scope, refusal, correlation_id)(scope, receive, answer)
-        route = getattr(scope.get("route"), "path", "unknown")
-        SECONDS.labels(scope["method"], route, status).observe(time.perf_counter() - started)
+        finally:
+            route = getattr(scope.get("route"), "path", "unknown")
+            SECONDS.labels(scope["method"], route, status).observe(time.perf_counter() - started)
 
     def _admitted(self, scope: Scope, visitor: Visitor) -> AbstractContextManager[None]:
         refusal = heads.refusal(scope)

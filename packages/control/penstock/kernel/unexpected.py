@@ -36,6 +36,8 @@ class Answered:
 
         try:
             await self._app(scope, receive, noting)
+            if not begun and scope["type"] == "http":
+                raise RuntimeError("the application answered nothing")
         except asyncio.CancelledError:  # only the end of this process cancels a request
             if begun and scope["type"] == "http":
                 raise
