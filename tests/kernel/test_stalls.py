@@ -15,7 +15,7 @@ class Clock:
 
 def test_a_stall_is_counted_once_by_who_looks_first() -> None:
     clock = Clock()
-    stalls = Stalls(clock)
+    stalls = Stalls(clock, clock)
     stalls.beat()
     clock.now_s += STALL_S - 0.1
     assert stalls.look() == 0
@@ -28,16 +28,28 @@ def test_a_stall_is_counted_once_by_who_looks_first() -> None:
     assert stalls.look() == 2
 
 
+def test_a_jump_of_the_time_of_day_is_a_stall_and_a_step_back_is_none() -> None:
+    """A virtual machine that was paused has no clock that ran on."""
+    day = Clock()
+    stalls = Stalls(Clock(), day)
+    stalls.beat()
+    day.now_s -= 3600
+    assert stalls.look() == 0
+    stalls.beat()
+    day.now_s += 60
+    assert stalls.look() == 1
+
+
 def test_nothing_is_counted_while_nobody_beats() -> None:
     clock = Clock()
-    stalls = Stalls(clock)
+    stalls = Stalls(clock, clock)
     clock.now_s += 3600
     assert stalls.look() == 0
 
 
 def test_patience_ends_with_its_time_or_with_a_stall() -> None:
     clock = Clock()
-    stalls = Stalls(clock)
+    stalls = Stalls(clock, clock)
     stalls.beat()
     first = clients.begin(stalls, None)
     for _ in range(3):

@@ -19,7 +19,7 @@ RENEW: Final = "/penstock.v1.Join/Renew"
 
 PING_EVERY_MS: Final = 10_000
 PONG_WITHIN_MS: Final = 5_000
-CONNECT_WITHIN_MS: Final = 10_000
+CONNECT_WITHIN_MS: Final = 15_000
 # A peer that is dead, or stands still, is noticed within 15 s; messages are bounded on both sides.
 OPTIONS: Final = [
     ("grpc.keepalive_time_ms", PING_EVERY_MS),
@@ -36,7 +36,6 @@ OPTIONS: Final = [
     ("grpc.max_reconnect_backoff_ms", 5_000),
     # A handshake with one that stands still ends too: behind its address another may live.
     ("grpc.min_reconnect_backoff_ms", CONNECT_WITHIN_MS),
-    ("grpc.server_handshake_timeout_ms", CONNECT_WITHIN_MS),
 ]
 
 ServerContext = grpc.aio.ServicerContext[Any, Any]

@@ -21,12 +21,12 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Invalid, Problem, Restarting
 from penstock.kernel.events import Event
+from penstock.kernel.unexpected import RESTARTING
 from penstock.kernel.wakeups import Wakeups
 from penstock.kernel.web import BareRoute, Caller
 from penstock_contracts.ids import AllocationId
 
 BELIEVED_S: Final = 2.0  # how long it counts that a reader may read
-SERVICE_RESTART: Final = 1012
 router = APIRouter(tags=["events"], route_class=BareRoute)
 
 
@@ -146,5 +146,5 @@ async def _send(socket: WebSocket, actor: Actor, after: int) -> None:
 
 async def _close(socket: WebSocket, refusal: Problem) -> None:
     restarting = isinstance(refusal, Restarting)
-    code = SERVICE_RESTART if restarting else 4400 + refusal.status % 100
+    code = RESTARTING if restarting else 4400 + refusal.status % 100
     await socket.close(code=code, reason=refusal.detail[:120])

@@ -24,7 +24,8 @@ from penstock.kernel.errors import Conflict, Invalid, Problem, RefusedBefore
 from penstock.kernel.questions import Question
 
 KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
-# What was decided. A key is good again (401, 429), or asked for again (503), at any time.
+# Refusals that were decided. To who is not known (401), comes too often (429) or meets a fault
+# (5xx) nothing was.
 DECIDED: Final = frozenset({402, 403, 404, 409, 422})
 
 

@@ -28,6 +28,7 @@ logger = log.get(__name__)
 
 Serve = Callable[[Peer, rpc.ServerStream], Awaitable[None]]
 END_S_MAX: Final = 1.0
+CANCELLED_S_MAX: Final = 2.0  # to say that a peer left, after that was cancelled
 REPLACED: Final = (grpc.StatusCode.ABORTED, "another connection took over")
 ENDING: Final = (grpc.StatusCode.UNAVAILABLE, "this process is being restarted; dial again")
 STATUS: Final[dict[type[Problem], grpc.StatusCode]] = {
@@ -181,12 +182,14 @@ class Links:
 
 async def to_the_end(work: Awaitable[None]) -> None:
     """Await it, however often that is cancelled: a link breaks in several ways at once, and each of
-    them cancels. Who is cancelled learns it afterwards."""
+    them cancels. Who is cancelled learns it afterwards, and soon."""
     doing = asyncio.ensure_future(work)
     cancelled = False
     while not doing.done():
         try:
-            await asyncio.wait({doing})
+            await asyncio.wait({doing}, timeout=CANCELLED_S_MAX if cancelled else None)
+            if cancelled:
+                doing.cancel()  # in vain if it is done
         except asyncio.CancelledError:
             cancelled = True
     doing.result()

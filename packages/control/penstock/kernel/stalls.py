@@ -15,40 +15,45 @@ from penstock.kernel import log
 
 BEAT_S: Final = 0.5
 STALL_S: Final = 5.0  # no turn of the loop takes that long
-# It runs on while the machine is suspended. Elsewhere than on Linux the other one does.
+# It runs on while a process is stopped or its machine suspended; elsewhere than on Linux the other
+# one does. A virtual machine that is paused has neither: there, the time of day jumps.
 CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 STALLED: Final = Counter("penstock_stalls", "How often this process stood still")
 logger = log.get(__name__)
 
 
 def clock_s() -> float:
-    """A clock that nothing stops."""
+    """A clock that hardly anything stops."""
     return time.clock_gettime(CLOCK)
 
 
 class Stalls:
     """Counts them. Nothing is counted unless somebody beats."""
 
-    def __init__(self, clock: Callable[[], float] = clock_s) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = clock_s, day: Callable[[], float] = time.time
+    ) -> None:
         self.now_s = clock
-        self._beat_at: float | None = None
+        self._day_s = day
+        self._beat_at: tuple[float, float] | None = None
         self._count = 0
 
     def look(self) -> int:
         """How often it stood still so far. Who looks first counts one that ended just now."""
         if self._beat_at is None:
             return self._count
-        stood_s = self.now_s() - self._beat_at
+        beat_s, beat_day_s = self._beat_at
+        stood_s = max(self.now_s() - beat_s, self._day_s() - beat_day_s)
         if stood_s > STALL_S:
             self._count += 1
-            self._beat_at = self.now_s()
+            self._beat_at = self.now_s(), self._day_s()
             STALLED.inc()
             logger.warning("stood still", seconds=round(stood_s, 1))
         return self._count
 
     def beat(self) -> None:
         self.look()
-        self._beat_at = self.now_s()
+        self._beat_at = self.now_s(), self._day_s()
 
     async def watch(self) -> None:
         """Ensures that it is known when the loop turned last."""

@@ -3,6 +3,7 @@ with a problem, and never with the server's own plain text."""
 
 import asyncio
 from contextlib import suppress
+from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -10,8 +11,8 @@ from penstock.kernel import log
 from penstock.kernel.errors import Problem, Restarting
 from penstock.kernel.problems import render
 
-FAILED = 1011  # close codes of a WebSocket
-RESTARTING = 1012
+FAILED: Final = 1011  # close codes of a WebSocket
+RESTARTING: Final = 1012
 logger = log.get(__name__)
 
 

@@ -1,7 +1,6 @@
 """The keys of realms: made when first needed, turned when they are old, or when asked."""
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, cast
@@ -16,6 +15,7 @@ from penstock.kernel import audit
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.sealing import Seal
+from penstock.kernel.stalls import clock_s
 from penstock_contracts.ids import TenantId
 
 REMEMBERED_S: Final = 60.0  # then it is asked again whether the key is old
@@ -45,9 +45,9 @@ class Keyring:
 
     async def signer(self, tenant_id: TenantId) -> Signer:
         until, signer = self._remembered.get(tenant_id, (0.0, None))
-        if signer is None or time.monotonic() >= until:
+        if signer is None or clock_s() >= until:
             signer = await self._database.run(lambda tx: self._load(tx, tenant_id), patient=False)
-            self._remembered[tenant_id] = (time.monotonic() + REMEMBERED_S, signer)
+            self._remembered[tenant_id] = (clock_s() + REMEMBERED_S, signer)
         return signer
 
     async def holds(self, tx: Tx, tenant_id: TenantId, signer: Signer) -> bool:
