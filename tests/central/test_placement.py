@@ -14,7 +14,7 @@ from penstock.central.placement.queue import Ask, Outcome, Placed, Queue
 from penstock.kernel import db, invariants
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database
-from penstock.kernel.errors import Conflict, Problem, Restarting, Unavailable
+from penstock.kernel.errors import Conflict, Problem, Unavailable
 from penstock.kernel.problems import render
 
 from . import cutting_proxy, fleet_stage
@@ -298,32 +298,3 @@ async def test_after_so_many_conflicts_it_is_said_and_the_next_batch_goes_on(
 async def drain(database: Database, node: str, *, draining: bool) -> None:
     async with database.transaction() as tx:
         await nodes.drain(tx, SYSTEM, node, draining=draining, reason="")
-
-
-async def test_told_to_end_the_queue_finishes_its_batch_and_refuses_who_waits() -> None:
-    begun, let = asyncio.Event(), asyncio.Event()
-    refusal = Conflict("no room")
-
-    async def commit(asks: Sequence[Ask]) -> list[Outcome]:
-        begun.set()
-        await let.wait()
-        return [refusal] * len(asks)
-
-    stage = Stage(None, None, None, {})  # pyright: ignore[reportArgumentType] # only asks are made
-    queue = Queue(commit)
-    running = asyncio.create_task(queue.run())
-    under_way = asyncio.create_task(queue.submit(stage.ask()))
-    await begun.wait()
-    waits = asyncio.create_task(queue.submit(stage.ask()))
-    await asyncio.sleep(0)
-    finishing = asyncio.create_task(queue.finish())
-    with pytest.raises(Restarting):
-        await waits
-    assert not finishing.done(), "the batch is under way"
-    let.set()
-    with pytest.raises(Conflict):
-        await under_way
-    await finishing
-    with pytest.raises(Restarting):
-        await queue.submit(stage.ask())
-    running.cancel()
