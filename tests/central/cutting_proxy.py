@@ -1,4 +1,4 @@
-"""Between a client and PostgreSQL: cuts one connection around its next COMMIT."""
+"""Between a client and PostgreSQL: cuts a connection around its next COMMIT, or all for a while."""
 
 import asyncio
 import re
@@ -20,8 +20,29 @@ class CuttingProxy:
         self.url = HOST.sub(quote(str(folder)), url)
         self.armed = ""  # "before" or "after" the next commit
         self.cuts = 0
+        self._away = False
+        self._open: set[asyncio.StreamWriter] = set()
+
+    def leave(self) -> None:
+        """The server is away: every connection ends, and new ones end at once."""
+        self._away = True
+        for writer in self._open:
+            writer.close()
+
+    def come_back(self) -> None:
+        self._away = False
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._away:
+            writer.close()
+            return
+        self._open.add(writer)
+        try:
+            await self._pass_on(reader, writer)
+        finally:
+            self._open.discard(writer)
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from_server, to_server = await asyncio.open_unix_connection(self._target)
         cut = asyncio.Event()
         ways = [

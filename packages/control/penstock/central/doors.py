@@ -3,11 +3,16 @@
 A stream outlives the moment in which its reader was let in, so who reads is asked again
 before anything is given that happened later: a key may be revoked, a token run out, a role
 be taken, a rule forbid it.
+
+Both doors give what `_told` gives. Its last word is why the stream ends, and both pass that on:
+a reader is never left with a connection on which nothing comes any more.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated, Final
 
 import orjson
@@ -16,26 +21,53 @@ from fastapi.responses import StreamingResponse
 
 from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.allocations import service as allocations
-from penstock.kernel import events, web
+from penstock.kernel import events, numbers, web
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Invalid, Problem, Restarting
 from penstock.kernel.events import Event
+from penstock.kernel.problems import render
 from penstock.kernel.unexpected import RESTARTING
 from penstock.kernel.wakeups import Wakeups
 from penstock.kernel.web import BareRoute, Caller
 from penstock_contracts.ids import AllocationId
 
 BELIEVED_S: Final = 2.0  # how long it counts that a reader may read
+HEARTBEAT_S: Final = 15.0  # the log is read this often, though nobody tells of anything new
+SUBJECT_LENGTH_MAX: Final = 64
+CLOSE_CODES: Final = {500: 1011, 503: 1013}  # others are 4000 and the status
+REASON_BYTES_MAX: Final = 123  # what a close frame has room for
+TAKES_NOTHING: Final = 1003, "this stream only tells; it takes no messages"
+# How it is said that the other side is gone. The last is uvicorn's word while it ends a socket.
+GONE: Final = (WebSocketDisconnect, RuntimeError)
 router = APIRouter(tags=["events"], route_class=BareRoute)
+
+
+@dataclass(frozen=True)
+class End:
+    """Why a stream does not go on. Its reader resumes after the last event that it saw."""
+
+    problem: Problem
+
+    @property
+    def code(self) -> int:
+        if isinstance(self.problem, Restarting):
+            return RESTARTING
+        return CLOSE_CODES.get(self.problem.status, 4000 + self.problem.status)
+
+    @property
+    def reason(self) -> str:
+        line = " ".join(self.problem.detail.split())
+        return line.encode()[:REASON_BYTES_MAX].decode(errors="ignore")
 
 
 async def _start(database: Database, actor: Actor, last: str | None) -> int:
     """The sequence to go on from: what the reader saw last, or now."""
     if last is not None:
-        if not last.isdigit() or len(last) > 18:
-            raise Invalid("Last-Event-ID must be the id of an event of this log")
-        return int(last)
+        seen = numbers.whole(last)
+        if seen is None:
+            raise Invalid("the event to go on after must be the id of an event of this log")
+        return seen
     async with database.transaction(tenant=actor.tenant_id) as tx:
         return await events.head(tx)
 
@@ -51,34 +83,15 @@ async def _authorize(database: Database, actor: Actor, subject: str | None) -> N
         await allocations.get(tx, actor, str(subject))
 
 
-@router.get("/v1/events", response_class=StreamingResponse)
-async def stream_events(
-    request: Request,
-    actor: Caller,
-    subject: Annotated[str | None, Query(max_length=64)] = None,
-    last_event_id: Annotated[str | None, Header()] = None,
-) -> StreamingResponse:
-    """What happens, as it happens (SSE). Resumes after `Last-Event-ID`; without it, from now."""
-    database: Database = request.app.state.database
-    await _authorize(database, actor, subject)
-    after = await _start(database, actor, last_event_id)
-    followed = _follow(request, actor, after, subject)
-    return StreamingResponse(_lines(followed), media_type="text/event-stream")
-
-
-async def _lines(followed: AsyncIterator[Sequence[Event]]) -> AsyncIterator[bytes]:
-    """Ends when the reader may not read any more, or this replica ends, and says why."""
-    yield b": penstock events\n\n"
+async def _told(
+    connection: Request | WebSocket, actor: Actor, after: int, subject: str | None
+) -> AsyncIterator[Sequence[Event] | End]:
+    """What happens, for as long as it can be told; then why it cannot any more."""
     try:
-        async for batch in followed:
-            if not batch:
-                yield b": still here\n\n"
-            for event in batch:
-                data = orjson.dumps(event.envelope())
-                head = f"id: {event.seq}\nevent: {event.type}\ndata: ".encode()
-                yield head + data + b"\n\n"
-    except Problem as refusal:
-        yield f": {refusal.detail}\n\n".encode()
+        async for batch in _follow(connection, actor, after, subject):
+            yield batch
+    except Exception as error:
+        yield End(web.problem_of(error, connection.scope["path"]))
 
 
 async def _follow(
@@ -96,6 +109,7 @@ async def _follow(
         after=after,
         subject=subject,
         stopping=state.stopping,
+        heartbeat_s=HEARTBEAT_S,
     ):
         if time.monotonic() - asked_at >= BELIEVED_S:
             await _authorize(database, await state.authenticate(connection), subject)
@@ -103,48 +117,92 @@ async def _follow(
         yield batch
 
 
+@router.get("/v1/events", response_class=StreamingResponse)
+async def stream_events(
+    request: Request,
+    actor: Caller,
+    subject: Annotated[str | None, Query(max_length=SUBJECT_LENGTH_MAX)] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
+) -> StreamingResponse:
+    """What happens, as it happens (SSE). Resumes after `Last-Event-ID`; without it, from now.
+
+    The stream ends when it cannot go on, and a comment says why: ask again, and you are told or let
+    in."""
+    database: Database = request.app.state.database
+    await _authorize(database, actor, subject)
+    after = await _start(database, actor, last_event_id)
+    lines = _lines(_told(request, actor, after, subject))
+    return StreamingResponse(lines, media_type="text/event-stream")
+
+
+async def _lines(told: AsyncIterator[Sequence[Event] | End]) -> AsyncIterator[bytes]:
+    yield b": penstock events\n\n"
+    async for batch in told:
+        if isinstance(batch, End):
+            yield f": this stream ends: {batch.reason}\n\n".encode()
+            return
+        if not batch:
+            yield b": still here\n\n"
+        for event in batch:
+            data = orjson.dumps(event.envelope())
+            head = f"id: {event.seq}\nevent: {event.type}\ndata: ".encode()
+            yield head + data + b"\n\n"
+
+
 @router.websocket("/v1/ws")
 async def websocket_events(socket: WebSocket) -> None:
-    """The same envelopes over a WebSocket. `?after=SEQ` resumes, `?subject=` filters."""
+    """The same envelopes over a WebSocket. `?after=SEQ` resumes, `?subject=` filters.
+
+    It is closed with a reason when it cannot go on: 1013 if it can be resumed a little later, 1011
+    for a fault here, 4000 and the status of the refusal (4401, 4403) if the reader may not read on.
+    """
     try:
         actor, after = await _enter(socket)
-    except Problem as refusal:
-        await _close(socket, refusal)
+    except Exception as error:
+        refusal = web.problem_of(error, socket.scope["path"])
+        web.note_refusal(socket, "GET", socket.scope["path"], refusal)
+        await socket.send_denial_response(render(refusal, socket.state.correlation_id))
         return
     await socket.accept()
-    sending = asyncio.create_task(_send(socket, actor, after))
+    ways = [
+        asyncio.create_task(_tell(socket, actor, after)),
+        asyncio.create_task(_hear(socket)),
+    ]
     try:
-        while True:
-            await socket.receive_text()  # nothing is expected; this notices the end
-    except WebSocketDisconnect:
-        pass
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        sending.cancel()
+        for way in ways:
+            way.cancel()
+        await asyncio.gather(*ways, return_exceptions=True)
 
 
 async def _enter(socket: WebSocket) -> tuple[Actor, int]:
     """Who it is, and after which event they go on."""
-    state = socket.app.state
-    try:
-        actor: Actor = await state.authenticate(socket)
-        socket.state.actor = actor
-        await _authorize(state.database, actor, socket.query_params.get("subject"))
-    except Problem as refusal:
-        web.note_refusal(socket, "GET", socket.url.path, refusal)
-        raise
+    web.refuse_unknown_parameters(socket, {"after", "subject"})
+    state, subject = socket.app.state, socket.query_params.get("subject")
+    if subject is not None and len(subject) > SUBJECT_LENGTH_MAX:
+        raise Invalid(f"subject: it has at most {SUBJECT_LENGTH_MAX} characters")
+    actor: Actor = await state.authenticate(socket)
+    socket.state.actor = actor
+    await _authorize(state.database, actor, subject)
     return actor, await _start(state.database, actor, socket.query_params.get("after"))
 
 
-async def _send(socket: WebSocket, actor: Actor, after: int) -> None:
-    try:
-        async for batch in _follow(socket, actor, after, socket.query_params.get("subject")):
+async def _tell(socket: WebSocket, actor: Actor, after: int) -> None:
+    """Ends when the stream does, which closes the socket, or when the reader is gone."""
+    subject = socket.query_params.get("subject")
+    with suppress(*GONE):
+        async for batch in _told(socket, actor, after, subject):
+            if isinstance(batch, End):
+                await socket.close(batch.code, batch.reason)
+                return
             for event in batch:
                 await socket.send_text(orjson.dumps(event.envelope()).decode())
-    except Problem as refusal:
-        await _close(socket, refusal)
 
 
-async def _close(socket: WebSocket, refusal: Problem) -> None:
-    restarting = isinstance(refusal, Restarting)
-    code = RESTARTING if restarting else 4400 + refusal.status % 100
-    await socket.close(code=code, reason=refusal.detail[:120])
+async def _hear(socket: WebSocket) -> None:
+    """Ends when the reader leaves, or says something."""
+    message = await socket.receive()
+    if message["type"] == "websocket.receive":
+        with suppress(*GONE):
+            await socket.close(*TAKES_NOTHING)

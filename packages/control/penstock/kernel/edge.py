@@ -25,7 +25,6 @@ BODY_BYTES_MAX: Final = 64 * 1024
 BODY_S_MAX: Final = 20.0
 CORRELATION: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 NONE: Final = re.compile(r"(?!)")
-TRY_AGAIN_LATER: Final = 1013  # a WebSocket's close code
 CLOSE: Final = ((b"connection", b"close"),)
 SECONDS: Final = Histogram(
     "penstock_http_request_seconds", "Time to answer", ["method", "route", "status"]
@@ -74,25 +73,32 @@ class Edge:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        headers: dict[bytes, bytes] = dict(scope["headers"])
-        given = headers.get(b"x-correlation-id", b"").decode("latin-1")
+        given = heads.only(scope, b"x-correlation-id").decode("latin-1")
         correlation_id = given if CORRELATION.fullmatch(given) else new_correlation_id()
         attempt = self._doors.attempted(scope)
-        visitor = self._gateway.meet(scope, headers, attempt=attempt)
+        visitor = self._gateway.meet(scope, attempt=attempt)
         scope.setdefault("state", {}).update(correlation_id=correlation_id, visitor=visitor)
         structlog.contextvars.bind_contextvars(correlation_id=correlation_id)  # in this task
         if scope["type"] == "websocket":
-            await self._connect(scope, receive, send, visitor)
+            await self._connect(scope, receive, send, correlation_id, visitor)
         else:
             await self._serve(scope, receive, send, correlation_id, visitor)
 
-    async def _connect(self, scope: Scope, receive: Receive, send: Send, visitor: Visitor) -> None:
+    async def _connect(
+        self, scope: Scope, receive: Receive, send: Send, correlation_id: str, visitor: Visitor
+    ) -> None:
+        """A socket that is not opened is refused as any request is."""
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "websocket.http.response.start":
+                self._dress(message, correlation_id, visitor)
+            await send(message)
+
         try:
             with self._admitted(scope, visitor):
-                await self.app(scope, receive, send)
+                await self.app(scope, receive, answer)
         except Problem as refusal:
-            reason = refusal.detail[:120]
-            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER, "reason": reason})
+            await self._refused(scope, refusal, correlation_id)(scope, receive, answer)
 
     async def _serve(
         self, scope: Scope, receive: Receive, send: Send, correlation_id: str, visitor: Visitor
@@ -104,10 +110,7 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                given = message.get("headers", [])
-                extra = [(b"x-correlation-id", correlation_id.encode()), *_rate(visitor)]
-                safe = safety.headers(given, hsts_s=self._hsts_s)
-                message["headers"] = [*given, *extra, *safe, *self._parting()]
+                self._dress(message, correlation_id, visitor)
             await send(message)
 
         try:
@@ -124,12 +127,19 @@ class Edge:
             route = getattr(scope.get("route"), "path", "unknown")
             SECONDS.labels(scope["method"], route, status).observe(time.perf_counter() - started)
 
+    def _dress(self, message: Message, correlation_id: str, visitor: Visitor) -> None:
+        """Add what every answer has."""
+        given = message.get("headers", [])
+        extra = [(b"x-correlation-id", correlation_id.encode()), *_rate(visitor)]
+        safe = safety.headers(given, hsts_s=self._hsts_s)
+        message["headers"] = [*given, *extra, *safe, *self._parting()]
+
     def _admitted(self, scope: Scope, visitor: Visitor) -> AbstractContextManager[None]:
+        self._gateway.meter(visitor)  # first: what is refused for its head counts too
         refusal = heads.refusal(scope)
         if refusal is not None:
             raise refusal
         self._stopping.refuse()
-        self._gateway.meter(visitor)
         return self._gateway.place(visitor, stream=scope["path"] in self._doors.streams)
 
     def _begin(self, scope: Scope) -> None:

@@ -29,6 +29,14 @@ class Problem(Exception):
         self.extras: Extras = extras or {}
 
 
+class BadRequest(Problem):
+    """What was sent is no request that could be understood in one way."""
+
+    status = 400
+    code = "bad_request"
+    title = "Bad request"
+
+
 class Unauthenticated(Problem):
     status = 401
     code = "unauthenticated"

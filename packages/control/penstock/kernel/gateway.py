@@ -29,6 +29,7 @@ Connection = Request | WebSocket
 Authenticate = Callable[[Connection], Awaitable[Actor]]
 
 KNOWN_MAX: Final = 10_000
+STRANGER: Final = "your address, with credentials that are not known,"
 IPV6_NETWORK: Final = 64  # bits: what one caller has addresses of
 
 
@@ -60,6 +61,8 @@ class Visitor:
     party: Party | None = None
     attempt: bool = False
     level: Level | None = None  # of the bucket that has least
+    authorization: str = field(default="", repr=False)  # as it was sent; nothing if sent twice
+    ambiguous: bool = False  # it was sent more than once
 
     @property
     def name(self) -> str:
@@ -77,14 +80,20 @@ class Gateway:
         self._streams = Shares(limits.streams_max, "streams")
         self._known: OrderedDict[bytes, Party] = OrderedDict()
 
-    def meet(self, scope: Scope, headers: dict[bytes, bytes], *, attempt: bool = False) -> Visitor:
+    def meet(self, scope: Scope, *, attempt: bool = False) -> Visitor:
         """An attempt is its address's, whatever credential comes with it."""
-        shown = headers.get(b"authorization", b"")
-        credential = hashlib.sha256(shown).digest() if shown else b""
+        shown = [value for name, value in scope["headers"] if name == b"authorization"]
+        one = shown[0] if len(shown) == 1 else b""
+        credential = hashlib.sha256(one).digest() if one else b""
         client: tuple[str, int] | None = scope.get("client")
-        address = network(client[0]) if client else ""
-        party = None if attempt else self._known.get(credential)
-        return Visitor(address, credential, party, attempt)
+        return Visitor(
+            network(client[0]) if client else "",
+            credential,
+            None if attempt else self._known.get(credential),
+            attempt,
+            authorization=one.decode("latin-1"),
+            ambiguous=len(shown) > 1,
+        )
 
     def meter(self, visitor: Visitor) -> None:
         """Count the request against its key and its tenant; its address, if they are not known."""
@@ -93,6 +102,8 @@ class Gateway:
             _count(visitor, "your address", self._addresses.take(visitor.address))
             if visitor.attempt:
                 _count(visitor, "your address", self._attempts.take(visitor.address))
+            if visitor.ambiguous:
+                _count(visitor, STRANGER, self._bad_keys.take(visitor.address))
             return
         _count(visitor, "this key", self._keys.take(visitor.party.key))
         if visitor.party.tenant is not None:
@@ -131,8 +142,7 @@ class Gateway:
         authenticate: Authenticate,
     ) -> Actor:
         """Taken before it is known whether the credential is bad: many at once are not free."""
-        level = self._bad_keys.take(visitor.address)
-        _count(visitor, "your address, with credentials that are not known,", level)
+        _count(visitor, STRANGER, self._bad_keys.take(visitor.address))
         actor = await authenticate(connection)
         self._bad_keys.give_back(visitor.address)
         self._addresses.give_back(visitor.address)
@@ -142,6 +152,13 @@ class Gateway:
             self._known.popitem(last=False)
         self.meter(visitor)
         return actor
+
+
+def authorization(connection: Connection) -> str:
+    """What the caller shows. Whoever asks who calls reads the very text by which calls are
+    counted."""
+    visitor: Visitor = connection.state.visitor
+    return visitor.authorization
 
 
 def _count(visitor: Visitor, who: str, level: Level) -> None:

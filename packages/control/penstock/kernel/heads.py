@@ -2,6 +2,9 @@
 
 The parser itself takes a head of any size, for any time, so one that never ends is cut off where
 bytes arrive; a head that is whole is judged by the edge, which can say what is wrong with it.
+
+A header that decides something may be there once: of two, one reader could take the first and
+another the last.
 """
 
 import asyncio
@@ -12,8 +15,9 @@ from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from penstock.kernel.clients import Client
-from penstock.kernel.errors import HeadTooLarge, Problem, TargetTooLong, TooSlow
+from penstock.kernel.errors import BadRequest, HeadTooLarge, Problem, TargetTooLong, TooSlow
 from penstock.kernel.problems import render
+from penstock.kernel.unread import Unread
 
 TARGET_BYTES_MAX: Final = 8 * 1024
 HEADER_BYTES_MAX: Final = 8 * 1024
@@ -21,6 +25,12 @@ HEADERS_BYTES_MAX: Final = 32 * 1024
 HEADERS_MAX: Final = 100
 HEAD_BYTES_MAX: Final = 64 * 1024  # as it arrives, before it is whole
 HEAD_S_MAX: Final = 20.0  # from when there is room for one until it is whole
+# Not among them: `X-Forwarded-For`, whose lines are one list, and what only describes.
+SINGLE: Final = frozenset({
+    b"authorization", b"content-length", b"content-type", b"cookie", b"host", b"idempotency-key",
+    b"last-event-id", b"origin", b"sec-fetch-site", b"transfer-encoding", b"upgrade",
+    b"x-correlation-id", b"x-forwarded-proto", b"x-reason",
+})  # fmt: skip
 LINGER_S: Final = 1.0  # closing at once would take back the answer: what is unread resets
 
 
@@ -37,7 +47,24 @@ def refusal(scope: Scope) -> Problem | None:
         return HeadTooLarge(f"one header is longer than {HEADER_BYTES_MAX} bytes")
     if sum(sizes) > HEADERS_BYTES_MAX:
         return HeadTooLarge(f"the headers are longer than {HEADERS_BYTES_MAX} bytes together")
-    return None
+    return _repeated([name for name, _ in headers if name in SINGLE])
+
+
+def _repeated(names: list[bytes]) -> Problem | None:
+    if len(names) == len(set(names)):
+        return None
+    name = next(name for name in names if names.count(name) > 1).decode()
+    return BadRequest(
+        f"the header {name} is there more than once; nothing was done",
+        code="header_repeated",
+        suggestion="send it once",
+    )
+
+
+def only(scope: Scope, name: bytes) -> bytes:
+    """The value of a header that is there once; nothing if it is not."""
+    values = [value for key, value in scope["headers"] if key == name]
+    return values[0] if len(values) == 1 else b""
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -53,16 +80,27 @@ class BoundedProtocol(HttpToolsProtocol):
     _refused = False
     _clock: asyncio.TimerHandle | None = None
     _peer: Client
+    _unread: Unread
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self._peer = Client(transport.get_extra_info("socket").fileno())
+        self._unread = Unread(transport)
         self._start_clock()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._peer.leave()
         self._stop_clock()
+        self._unread.stop()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread.start()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread.stop()
 
     def data_received(self, data: bytes) -> None:
         if self._refused:

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from penstock.kernel import log
 from penstock.kernel.heads import BoundedProtocol
 from penstock.kernel.problems import problem_response
+from penstock.kernel.sockets import MESSAGE_BYTES_MAX, BoundedSocket
 from penstock.kernel.unexpected import Answered, unexpected
 
 Check = Callable[[], Awaitable[None]]
@@ -51,14 +52,16 @@ def routes(checks: dict[str, Check]) -> list[Route]:
 
 
 def app(checks: dict[str, Check]) -> Starlette:
-    return Starlette(
+    made = Starlette(
         routes=[*routes(checks), Route("/metrics", metrics)],
         exception_handlers={Exception: _failed},
     )
+    made.router.redirect_slashes = False  # it would redirect to whatever `Host` says
+    return made
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    logger.error("unexpected", exc_info=error, path=request.url.path)
+    logger.error("unexpected", exc_info=error, path=request.scope["path"])
     return problem_response(unexpected(), request)
 
 
@@ -93,6 +96,8 @@ def server(app: ASGIApp, listen: str, *, proxies: str = "127.0.0.1,::1") -> Serv
         uvicorn.Config(
             Answered(app),
             http=BoundedProtocol,
+            ws=BoundedSocket,
+            ws_max_size=MESSAGE_BYTES_MAX,
             forwarded_allow_ips=proxies,
             host=host.strip("[]"),
             port=int(port),

@@ -15,21 +15,19 @@ SAFE: Final[Sequence[Header]] = (
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
 NOTHING: Final = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-UNFRAMED: Final = b"frame-ancestors 'none'"
 
 
 def headers(given: Sequence[Header], *, hsts_s: int) -> Sequence[Header]:
-    """What to add to an answer that has these. A page's own policy is not overruled."""
-    kinds = [value for name, value in given if name.lower() == b"content-type"]
-    page = any(kind.startswith(b"text/html") for kind in kinds)
-    return _beside(tuple([name for name, _ in given]), page, hsts_s)
+    """What to add to an answer that has these. A page that needs more than nothing says so in a
+    policy of its own, which is not overruled."""
+    return _beside(tuple([name for name, _ in given]), hsts_s)
 
 
 @lru_cache(maxsize=256)
-def _beside(given: tuple[bytes, ...], page: bool, hsts_s: int) -> Sequence[Header]:
+def _beside(given: tuple[bytes, ...], hsts_s: int) -> Sequence[Header]:
     """Most answers have the same few headers."""
     names = {name.lower() for name in given}
-    added = [*SAFE, (b"content-security-policy", UNFRAMED if page else NOTHING)]
+    added = [*SAFE, (b"content-security-policy", NOTHING)]
     if hsts_s:
         added.append((b"strict-transport-security", b"max-age=%d; includeSubDomains" % hsts_s))
     return tuple(header for header in added if header[0] not in names)

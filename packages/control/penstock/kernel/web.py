@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 
 from penstock.kernel import db, idempotency, log, reasons
 from penstock.kernel.actor import Actor
@@ -98,10 +99,10 @@ class TxRoute(BareRoute):
         return handler
 
 
-def refuse_unknown_parameters(request: Request, known: AbstractSet[str]) -> None:
-    if not request.scope["query_string"]:
+def refuse_unknown_parameters(connection: HTTPConnection, known: AbstractSet[str]) -> None:
+    if not connection.scope["query_string"]:
         return
-    unknown = sorted(request.query_params.keys() - known)
+    unknown = sorted(connection.query_params.keys() - known)
     if unknown:
         raise Invalid(
             f"{unknown[0][:64]!r} is not a parameter here; "
@@ -191,10 +192,8 @@ def install(
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
-    app.add_exception_handler(asyncpg.DataError, _on_unstorable)
-    for raced in db.RACED:
-        app.add_exception_handler(raced, _on_raced)
-    app.add_exception_handler(Exception, _on_unexpected)
+    for failure in (asyncpg.DataError, *db.RACED, Exception):
+        app.add_exception_handler(failure, _on_failure)
 
 
 async def _on_problem(request: Request, error: Exception) -> Response:
@@ -211,7 +210,7 @@ def note_refusal(
     """For the audit log: what was denied to whom, or from where an unknown credential came."""
     actor: Actor | None = getattr(connection.state, "actor", None)
     denials: Denials = connection.app.state.denials
-    path, correlation_id = connection.url.path, connection.state.correlation_id
+    path, correlation_id = connection.scope["path"], connection.state.correlation_id
     if actor is not None:
         denials.note(actor, method, route, path, refusal, correlation_id)
     elif isinstance(refusal, Unauthenticated) and connection.state.visitor.credential:
@@ -246,7 +245,9 @@ def _unreadable(found: Sequence[Any]) -> Invalid | None:
 
 async def _on_http(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
-    problem = Problem(f"{request.method} {request.url.path} is not something this API offers")
+    path: str = request.scope["path"]
+    slash = "leave out the slash at the end" if len(path) > 1 and path.endswith("/") else None
+    problem = Problem(f"{request.method} {path} is not something this API offers", suggestion=slash)
     if status == 400:
         problem = Problem("the body cannot be read as JSON")
     problem.code = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}.get(
@@ -255,19 +256,19 @@ async def _on_http(request: Request, error: Exception) -> Response:
     return problem_response(problem, request, status=status)
 
 
-async def _on_unstorable(request: Request, _error: Exception) -> Response:
-    """Text with NUL is valid in JSON and in a URL, but no name or id has it."""
-    return problem_response(Invalid("a value has a character that cannot be stored"), request)
+async def _on_failure(request: Request, error: Exception) -> Response:
+    return problem_response(problem_of(error, request.scope["path"]), request)
 
 
-async def _on_raced(request: Request, _error: Exception) -> Response:
-    raced = Unavailable("two requests stood in each other's way and neither happened; ask again")
-    return problem_response(raced, request)
-
-
-async def _on_unexpected(request: Request, error: Exception) -> Response:
+def problem_of(error: Exception, path: str) -> Problem:
+    """What to tell of whatever went wrong, whichever way it is told. Logs what nobody expected."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, asyncpg.DataError):  # text with NUL is valid in JSON and in a URL
+        return Invalid("a value has a character or a size that cannot be stored")
+    if isinstance(error, db.RACED):
+        return Unavailable("two requests stood in each other's way and neither happened; ask again")
     if isinstance(error, db.LOST):
-        away = Unavailable("the database does not answer; what you asked may not have happened")
-        return problem_response(away, request)
-    logger.error("unexpected", exc_info=error, path=request.url.path)
-    return problem_response(unexpected(), request)
+        return Unavailable("the database does not answer; what you asked may not have happened")
+    logger.error("unexpected", exc_info=error, path=path)
+    return unexpected()

@@ -17,7 +17,7 @@ import orjson
 from fastapi import Request, WebSocket
 
 from penstock.central.access import grants
-from penstock.kernel import audit
+from penstock.kernel import audit, gateway
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Record, Tx
 from penstock.kernel.errors import Unauthenticated
@@ -110,7 +110,7 @@ async def ensure_bootstrap(tx: Tx, token: str) -> None:
 
 def presented(connection: Request | WebSocket) -> str:
     """What the caller holds, whatever it is."""
-    scheme, _, token = connection.headers.get("authorization", "").partition(" ")
+    scheme, _, token = gateway.authorization(connection).partition(" ")
     if scheme.lower() != "bearer" or not token:
         raise Unauthenticated("send your key or token as `Authorization: Bearer …`")
     if len(token) > BEARER_LENGTH_MAX:

@@ -2,20 +2,22 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 
 from penstock.central.audit import service
 from penstock.central.audit.model import Entry, Export, Fault, Filter, Point, Verification
+from penstock.kernel import numbers
 from penstock.kernel.errors import Invalid
 from penstock.kernel.paging import Page, PageQuery, Paging
 from penstock.kernel.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"], route_class=TxRoute)
 
-Seq = Annotated[int, Query(ge=0, le=2**62)]
+SEQ_MAX: Final = 2**62
+Seq = Annotated[int, Query(ge=0, le=SEQ_MAX)]
 Text = Annotated[str | None, Query(max_length=500)]
 Moment = Annotated[AwareDatetime | None, Query()]
 
@@ -146,6 +148,7 @@ async def verify_audit(
 def _after(paging: Paging) -> int | None:
     if not paging.after:
         return None
-    if not paging.after.isdecimal() or len(paging.after) > 18:
+    after = numbers.whole(paging.after, SEQ_MAX)
+    if after is None:
         raise Invalid("the cursor is not one that this API gave; start without it")
-    return int(paging.after)
+    return after

@@ -13,6 +13,7 @@ from penstock.central.realms.grants.parameters import Asked, Malformed
 from penstock.central.realms.grants.server import Reply
 from penstock.central.realms.model import Realm
 from penstock.central.realms.service import Realms
+from penstock.kernel import gateway
 from penstock.kernel.db import Tx
 from penstock.kernel.gateway import Visitor
 
@@ -75,15 +76,21 @@ async def asked(request: Request, path: str) -> Asked:
         request.method,
         _realm(request).at(path),
         parameters.read(await encoded(request)),
-        request.headers.get("authorization", ""),
+        gateway.authorization(request),
         request.headers.get("user-agent", "")[:200],
     )
+
+
+def query(request: Request) -> str:
+    """As it was sent. (`request.url` is made with what `Host` says.)"""
+    sent: bytes = request.scope["query_string"]
+    return sent.decode("latin-1")
 
 
 async def encoded(request: Request) -> str:
     """The query of a GET, the form of a POST."""
     if request.method == "GET":
-        return request.url.query
+        return query(request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Malformed(f"the body must be {FORM}")
     try:

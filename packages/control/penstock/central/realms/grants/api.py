@@ -12,6 +12,7 @@ from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.central.realms.users import service as users
 from penstock.central.realms.web import All, Here, RealmRoute
+from penstock.kernel import gateway
 
 router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
 
@@ -56,7 +57,7 @@ async def introspect(request: Request, realm: Here, realms: All) -> Response:
 
 @router.api_route("/userinfo", methods=["GET", "POST"])
 async def userinfo(request: Request, realm: Here, realms: All) -> Response:
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    scheme, _, given = gateway.authorization(request).partition(" ")
     holder = await _holder(realms, given) if scheme.lower() == "bearer" else None
     if holder is None or holder.tenant_id != realm.tenant_id or not holder.is_user:
         return _unauthorized("invalid_token", 401)

@@ -13,6 +13,7 @@ from penstock.central.realms.grants.server import Reply, Server
 from penstock.central.realms.model import Realm
 from penstock.central.realms.sessions.model import Session
 from penstock.central.realms.users.model import User
+from penstock.kernel import numbers
 from penstock.kernel.db import Tx
 
 PROMPTS: Final = frozenset({"none", "login", "consent", "select_account"})
@@ -110,7 +111,7 @@ def _or_refused(
 
 
 def _is_age(max_age: str) -> bool:
-    return not max_age or (max_age.isdecimal() and len(max_age) < 10)
+    return not max_age or numbers.whole(max_age) is not None
 
 
 def _stale(asked: Asked, session: Session, tx: Tx) -> bool:

@@ -21,7 +21,7 @@ router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_sc
 async def ask(request: Request, realm: Here) -> Response:
     """A page that asks: a link on another site must not sign anyone out."""
     browser = browsers.of(request)
-    given = read(request.url.query)
+    given = read(web.query(request))
     async with web.transaction(request) as tx:
         known = await browsers.who(tx, browser)
         back = await _back(tx, realm.tenant_id, given)
@@ -31,7 +31,7 @@ async def ask(request: Request, realm: Here) -> Response:
         realm,
         "Sign out?",
         el("p", f"You are signed in as {known[1].email}.", class_="soft"),
-        form(f"{realm.path}/logout", browser.csrf, button("Sign out"), query=request.url.query),
+        form(f"{realm.path}/logout", browser.csrf, button("Sign out"), query=web.query(request)),
         forms_lead_to=browsers.origin(back) if back else "",
     )
     return browser.remember(shown)
