@@ -24,6 +24,7 @@ from penstock.central.bindings import api as bindings
 from penstock.central.defragmentation import api as defragmentation
 from penstock.central.defragmentation.planner import Planner
 from penstock.central.disputes import api as disputes
+from penstock.central.documentation import api as documentation
 from penstock.central.explanations import api as explanations
 from penstock.central.groups import api as groups
 from penstock.central.link import SiteLinks
@@ -91,6 +92,7 @@ ROUTERS = (  # tried in this order: the busiest first
     audit.router, pools.router, networks.router, templates.router, onboardings.router,
     offboardings.router, doors.router, standing.router, key_api.router, bindings.router,
     groups.router, service_accounts.router, explanations.router, *realm_routers.ROUTERS,
+    documentation.router,
 )  # fmt: skip
 DOORS = Doors(
     always=frozenset({"/healthz", "/readyz"}),
@@ -107,8 +109,9 @@ def create() -> FastAPI:
         version=VERSION,
         description="One management plane for GPU compute from every source.",
         openapi_url="/v1/openapi.json",
-        docs_url="/docs",
+        docs_url=None,  # FastAPI's runs scripts of other origins; ours is `documentation`
         redoc_url=None,
+        redirect_slashes=False,  # it would redirect to whatever `Host` says
     )
     for router in ROUTERS:
         app.include_router(router)

@@ -1,0 +1,1 @@
+"""The API's documentation for people, made here from its OpenAPI description."""
