@@ -123,7 +123,7 @@ def _parameters(operation: Json) -> Html:
 
 
 def _row(name: str, schema: Json, text: str, *, needed: bool, where: str = "") -> Html:
-    note = " · ".join(word for word in (where, "needed" if needed else "") if word)
+    note = " · ".join(word for word in (where, "" if needed else "optional") if word)
     described = text or _description(schema)
     return el(
         "tr",

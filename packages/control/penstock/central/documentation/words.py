@@ -65,9 +65,7 @@ def _either(kinds: list[Html]) -> Html:
 def limits(schema: Json) -> Html:
     """What else must be so, and what it is if it is not said."""
     said: list[str] = [
-        words.format(f"{schema[bound]:g}" if isinstance(schema[bound], float) else schema[bound])
-        for bound, words in BOUNDS.items()
-        if bound in schema
+        words.format(f"{schema[bound]:,.0f}") for bound, words in BOUNDS.items() if bound in schema
     ]
     parts = [Html(", ".join(said))] if said else []
     if "pattern" in schema:
