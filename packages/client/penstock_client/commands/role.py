@@ -1,5 +1,6 @@
 """`penstock role`: which role somebody has, and where."""
 
+import re
 from typing import Annotated, Final
 
 from cyclopts import App, Parameter
@@ -11,6 +12,7 @@ from penstock_client.views.access import BoundRole, Conditions
 
 app = App(name="role", help="Roles: which role somebody has, and where.")
 
+HOURS: Final = re.compile(r"([0-9]{1,2})-([0-9]{1,2})")
 COLUMNS: Final = (
     column("ID", "id"),
     column("SUBJECT", "subject"),
@@ -101,7 +103,7 @@ def unbind(id: str, /, *, options: Changing = UNSAID) -> None:
 
 
 def _hours(text: str) -> tuple[int, int]:
-    begin, _, end = text.partition("-")
-    if not (begin.isdecimal() and end.isdecimal()):
+    found = HOURS.fullmatch(text)
+    if found is None:
         raise errors.Misused(f"--hours: {text!r} is not like 8-18")
-    return int(begin), int(end)
+    return int(found[1]), int(found[2])
