@@ -99,7 +99,7 @@ async def test_a_stream_ends_with_a_reason_when_something_nobody_expected_goes_w
 
 
 async def test_a_socket_that_cannot_be_opened_is_refused_as_any_request_is(
-    central: Central, tenant: Tenant
+    central: Central, tenant: Tenant, caplog: pytest.LogCaptureFixture
 ) -> None:
     refusals = {
         (401, "unauthenticated"): (central.caller("nobody's"), ""),
@@ -113,6 +113,7 @@ async def test_a_socket_that_cannot_be_opened_is_refused_as_any_request_is(
         assert (response.status_code, orjson.loads(response.body)["code"]) == (status, code)
         assert response.headers["content-type"] == "application/problem+json"
         assert response.headers["x-correlation-id"]
+    assert not [line for line in caplog.records if line.levelname == "ERROR"]
 
 
 async def a_key_without_roles(central: Central, tenant: Tenant) -> Api:

@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 READS: Final = frozenset({"get", "head"})
 REFUSALS: Final = {
-    "400": "The body cannot be read",
+    "400": "The body cannot be read, or a header that decides something is there twice",
     "401": "No key or token, or one that is not good here",
     "402": "What is left of prepaid money does not cover it",
     "403": "You may not do this, or it cannot be done now",
@@ -25,7 +25,7 @@ REFUSALS: Final = {
     "429": "More than was agreed; `Retry-After` says when to ask again",
     "503": "Not now; `Retry-After` says when to ask again",
 }
-ALWAYS: Final = frozenset({"401", "403", "422", "429", "503"})
+ALWAYS: Final = frozenset({"400", "401", "403", "422", "429", "503"})
 PROBLEM: Final[Json] = {
     "title": "Problem",
     "description": "A refusal (RFC 9457): what is true, what cannot happen, what to do next.",
@@ -135,8 +135,6 @@ def _possible(path: str, verb: str, operation: Json) -> set[str]:
         possible.add("404")  # something is named
     if verb not in READS:
         possible.add("409")
-    if "requestBody" in operation:
-        possible.add("400")
     return possible | set(operation.pop("x-refusals", ()))
 
 

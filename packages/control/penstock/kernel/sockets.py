@@ -3,6 +3,7 @@
 import asyncio
 from typing import Final
 
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
@@ -38,6 +39,11 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         self._unread.stop()
         if not self.read_paused:
             self.transport.resume_reading()
+
+    async def send(self, message: ASGISendEvent) -> None:
+        await super().send(message)
+        if self.close_sent:  # also by a refusal, which uvicorn would take for no answer at all
+            self.handshake_complete = True
 
     def keepalive_timeout(self) -> None:
         super().keepalive_timeout()
