@@ -37,7 +37,7 @@ async def send(central: Central, target: str, lines: Lines) -> tuple[int, plane.
         answer = await reader.read()
     writer.close()
     start, _, body = answer.partition(b"\r\n\r\n")
-    problem = orjson.loads(body) if b"application/problem+json" in start else {}
+    problem: plane.Json = orjson.loads(body) if b"application/problem+json" in start else {}
     return int(start.split()[1]), problem
 
 
