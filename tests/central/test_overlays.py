@@ -29,9 +29,11 @@ async def test_a_tenant_bound_to_a_site_goes_there_and_nowhere_else(fleet: Fleet
     assert await fleet.placed(other.member) in ("eu-1", "eu-2"), "another's policy is its own"
 
 
-async def test_a_site_that_policy_does_not_list_can_never_be_asked_for(fleet: Fleet) -> None:
+async def test_a_site_that_policy_does_not_list_is_unknown_to_the_tenant(fleet: Fleet) -> None:
     await fleet.policy(sites=["us"])
-    told = await fleet.refused(site="eu")
+    answer = await fleet.ask(site="eu")
+    assert (answer.status, answer.code) == (422, "unknown_site")
+    told = await fleet.refused(fleet.central.platform, project=fleet.tenant.project, site="eu")
     assert told["never"] == "policy does not allow the site that is asked for"
     assert told["changes"][0]["what"] == f"at site {fleet.us.id}"
     assert await fleet.placed(site="us") == "us-1"

@@ -47,6 +47,13 @@ def count_all(request: Request, fleet: Fleet) -> dict[str, int]:
     return {**reach, **_count(request, family, every, avoided)}
 
 
+def sites(request: Request, fleet: Fleet) -> set[str]:
+    """Where policy lets the request use a node, of whatever family, and whatever is free there."""
+    allowed = request.families_allowed
+    families = (f for name, f in fleet.each_family() if allowed is None or name in allowed)
+    return {site for family in families for site in _sites(request, family)}
+
+
 def _sites(request: Request, family: Family) -> set[str]:
     def reached(traits: Traits) -> bool:
         return all(rule(request, traits) for rule in screens.REACH)

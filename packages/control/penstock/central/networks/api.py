@@ -8,7 +8,6 @@ from pydantic import Field
 
 from penstock.central.networks import model, service
 from penstock.central.networks.model import Assignment, Network
-from penstock.central.pools import service as pools
 from penstock.kernel.errors import Invalid
 from penstock.kernel.names import Reference
 from penstock.kernel.paging import Page
@@ -62,14 +61,13 @@ async def get_network(id: str, actor: Caller, tx: Tx) -> Page[AssignmentView]:
 async def expand_network(id: str, body: More, actor: Caller, tx: Tx) -> Page[AssignmentView]:
     """Give the tenant more. Answers with what is new; it keeps that until it is offboarded."""
     more = Network(
-        await pools.site_of(tx, body.site),
         vlans=body.vlans,
         vnis=int(body.vni),
         pkeys=int(body.pkey),
         ipv4=tuple(body.ipv4),
         ipv6=tuple(body.ipv6),
     )
-    if more == Network(more.site_id):
+    if more == Network():
         raise Invalid("say what is to be added: vlans, vni, pkey, ipv4 or ipv6")
-    given = await service.expand(tx, actor, id, more)
+    given = await service.expand(tx, actor, id, more, site=body.site)
     return Page(items=[AssignmentView.of(each) for each in given])

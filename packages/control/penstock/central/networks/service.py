@@ -35,10 +35,15 @@ async def get(tx: Tx, actor: Actor, tenant: str) -> list[Assignment]:
     return await store.of_tenant(tx, owner.id)
 
 
-async def expand(tx: Tx, actor: Actor, tenant: str, more: Network) -> list[Assignment]:
-    """Give the tenant more than it has in a scope; its first VRF there comes by itself."""
+async def expand(
+    tx: Tx, actor: Actor, tenant: str, more: Network, *, site: str | None = None
+) -> list[Assignment]:
+    """Give the tenant more than it has at a site (by id or name; none: everywhere); its first VRF
+    there comes by itself."""
     owner = await tenants.get(tx, actor, tenant)
     authorize(actor, "network.expand", tenants.resource(owner))
+    # Not before: who may not do this does not learn which sites there are.
+    more = replace(more, site_id=await pools.site_of(tx, site))
     held = await _locked(tx, owner.id)
     there = model.held(more.site_id, held)
     wanted = replace(

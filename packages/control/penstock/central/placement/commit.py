@@ -32,10 +32,11 @@ from penstock.central.placement.answers import Decided, Unplaced
 from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.departures import LONG_S, Departed
 from penstock.central.placement.gates import Gates
+from penstock.central.placement.known import Names, Standing
 from penstock.central.placement.leeways import Leeways
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
-from penstock.central.placement.wants import Judge, Names, Standing, Want
+from penstock.central.placement.wants import Judge, Want
 from penstock.central.placement.writing import Placement, Writer
 from penstock.kernel import questions
 from penstock.kernel.db import Database, Tx
@@ -136,7 +137,7 @@ class Committer:
         standing = Standing(found)
         projects = [*found, *(want.project for want in waited)]
         gates = await Gates.load(tx, projects, besides=standing.questions)
-        judge = await wants.judge_of(tx, asks, names, standing)
+        judge = await wants.judge_of(tx, asks, names, standing, current)
         async with Writer(tx, self._bindings) as writer:
             if waited or any(ask.queue for ask in asks):
                 wanted = _wanted(asks, judge, outcomes)

@@ -5,7 +5,9 @@ from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.kernel.db import Tx
-from penstock.placement.requests import Overlay
+from penstock.placement import availability
+from penstock.placement.fleet import Fleet
+from penstock.placement.requests import Overlay, Request, Shape
 from penstock_contracts.ids import TenantId
 
 
@@ -23,6 +25,13 @@ def under(policy: Policy) -> Overlay:
         price_micros_max=policy.price_micros_max,
         strategy=policy.strategy,
     )
+
+
+def sites(policy: Policy, fleet: Fleet) -> frozenset[str]:
+    """The sites that a tenant may know of: those that its policy names, and those where it may use
+    a node. Any other is answered like one that does not exist."""
+    anything = Request("", Shape.GPU_SLICE, 1, **vars(under(policy)))
+    return frozenset({*(policy.sites or ()), *availability.sites(anything, fleet)})
 
 
 async def kept(tx: Tx) -> tuple[str, ...]:

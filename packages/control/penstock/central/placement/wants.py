@@ -1,34 +1,29 @@
 """From what was asked (names) to what is wanted (a SKU, a project, a solver's request)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from penstock.central.access.authorization import authorize
-from penstock.central.allocations import partings
-from penstock.central.allocations import store as allocations
+from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.balances.gate import Rate
+from penstock.central.placement import reach
+from penstock.central.placement.known import Known, Names, Standing, look_up
 from penstock.central.placement.queue import Ask
 from penstock.central.policies import model as overlays
-from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.central.projects import service as projects
 from penstock.central.projects.model import Project
 from penstock.central.quotas.ledger import Demand
-from penstock.central.sites import service as site_service
 from penstock.central.sites.model import Site
-from penstock.central.skus import service as sku_service
 from penstock.central.skus.model import Sku
-from penstock.central.tenants import service as tenants
 from penstock.central.tenants.model import Status
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Forbidden, Invalid, NotFound, Problem
-from penstock.kernel.questions import Question, ask_all
-from penstock.placement.model import Request, Shape
-from penstock_contracts.ids import AllocationId, SiteId, TenantId
+from penstock.kernel.questions import ask_all
+from penstock.placement.model import Fleet, Request, Shape
+from penstock_contracts.ids import SiteId
 
 
 @dataclass(frozen=True)
@@ -53,52 +48,15 @@ class Want:
         return self.policy.revision
 
 
-class Names:
-    """What the asks of a batch name: to be asked for, and then there."""
-
-    def __init__(self, asks: Sequence[Ask]) -> None:
-        references = list({ask.project for ask in asks})
-        self.projects = projects.named_so(references, {ask.actor.tenant_id for ask in asks})
-        self.skus = sku_service.named_so(list({ask.sku for ask in asks}))
-
-    @property
-    def questions(self) -> tuple[Question[list[Project]], Question[list[Sku]]]:
-        return self.projects, self.skus
-
-
-class Standing:
-    """How the tenants of these projects stand: their status, and the policy in force."""
-
-    def __init__(self, found: Sequence[Project]) -> None:
-        owners = {project.tenant_id for project in found}
-        self.policies = policies.of_tenants(owners)
-        self.statuses = tenants.statuses(owners)
-
-    @property
-    def questions(self) -> tuple[Question[Any], ...]:
-        return self.policies, self.statuses
-
-
-@dataclass(frozen=True)
-class Known:
-    """What the asks of a batch may speak of."""
-
-    projects: list[Project]
-    skus: list[Sku]
-    sites: dict[str, Site | Problem]
-    policies: dict[TenantId, Policy]
-    statuses: dict[TenantId, Status]
-    leases: dict[str, Allocation]
-    named_by: Mapping[AllocationId, Sequence[str]]  # where those are who stay apart from it
-
-
 class Judge:
     """Says what an ask wants, or why it cannot want that. Who asks for the same is judged once."""
 
-    def __init__(self, tx: Tx, known: Known) -> None:
+    def __init__(self, tx: Tx, known: Known, fleet: Fleet) -> None:
         self._tx = tx
         self._known = known
+        self._fleet = fleet
         self._alike: dict[object, Want | Problem] = {}
+        self._reach: dict[Policy, frozenset[str]] = {}
 
     def judge(self, ask: Ask) -> Want | Problem:
         asked = (
@@ -113,46 +71,32 @@ class Judge:
     def _first(self, ask: Ask) -> Want | Problem:
         try:
             _check_end(self._tx, ask)
-            return _want(ask, self._known)
+            project = projects.pick(self._known.projects, ask.actor, ask.project)
+            return _want(ask, project, self._site(ask, project), self._known)
         except Problem as refusal:
             return refusal
 
+    def _site(self, ask: Ask, project: Project) -> Site | Problem | None:
+        """Where it is asked for. What is beyond a tenant's reach does not exist for its people:
+        no later rule may know more of it than of one that is not there."""
+        site = self._known.sites[ask.site] if ask.site else None
+        if not isinstance(site, Site) or ask.actor.tenant_id is None:
+            return site
+        policy = self._known.policies[project.tenant_id]
+        if policy not in self._reach:
+            self._reach[policy] = reach.sites(policy, self._fleet)
+        return site if site.id in self._reach[policy] else NotFound("site", ask.site or "")
 
-async def judge_of(tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing) -> Judge:
+
+async def judge_of(
+    tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing, fleet: Fleet
+) -> Judge:
     """Who knows all that these may speak of."""
-    return Judge(tx, await _look_up(tx, asks, names, standing))
+    return Judge(tx, await look_up(tx, asks, names, standing), fleet)
 
 
-async def _look_up(
-    tx: Tx, asks: Sequence[Ask], names: Names, standing: Standing, *, waited: bool = False
-) -> Known:
-    """Nobody but who waits can have been named by another."""
-    apart_from = sorted({id for ask in asks for id in ask.terms.apart_from})
-    leases = await allocations.find(tx, list(map(AllocationId, apart_from))) if apart_from else []
-    return Known(
-        projects=names.projects.answer,
-        skus=names.skus.answer,
-        sites={name: await _site(tx, name) for name in {ask.site for ask in asks if ask.site}},
-        policies=standing.policies.answer,
-        statuses=standing.statuses.answer,
-        leases={lease.id: lease for lease in leases},
-        named_by=(
-            await partings.nodes_of_those_who_named(tx, [ask.id for ask in asks]) if waited else {}
-        ),
-    )
-
-
-async def _site(tx: Tx, reference: str) -> Site | Problem:
-    try:
-        return await site_service.get(tx, SYSTEM, reference)
-    except NotFound as missing:
-        return missing
-
-
-def _want(ask: Ask, known: Known) -> Want:
-    project = projects.pick(known.projects, ask.actor, ask.project)
+def _want(ask: Ask, project: Project, site: Site | Problem | None, known: Known) -> Want:
     sku = next((sku for sku in known.skus if ask.sku in (sku.id, sku.name)), None)
-    site = known.sites.get(ask.site) if ask.site else None
     about = replace(
         projects.resource(project),
         status=known.statuses[project.tenant_id],
@@ -209,7 +153,7 @@ def _nodes_apart(ask: Ask, project: Project, known: Known) -> tuple[str, ...]:
     nodes = [*known.named_by.get(ask.id, ())]
     for id in ask.terms.apart_from:
         lease = known.leases.get(id)
-        if lease is None or lease.tenant_id != project.tenant_id:
+        if lease is None or not _sees(ask, lease) or lease.tenant_id != project.tenant_id:
             raise Invalid(
                 f"apart_from: there is no allocation {id!r}",
                 code="unknown_allocation",
@@ -218,6 +162,11 @@ def _nodes_apart(ask: Ask, project: Project, known: Known) -> tuple[str, ...]:
         if lease.freed_at is None and lease.node_id is not None:
             nodes.append(lease.node_id)
     return tuple(nodes)
+
+
+def _sees(ask: Ask, lease: Allocation) -> bool:
+    where = lease.tenant_id, lease.organization_id, lease.project_id
+    return permits(ask.actor, "allocation.view", Resource("allocation", lease.id, *where))
 
 
 def _check_end(tx: Tx, ask: Ask) -> None:
@@ -238,7 +187,7 @@ async def again(tx: Tx, waiting: Sequence[Allocation]) -> list[Want]:
     await ask_all(tx, names.questions)
     standing = Standing(names.projects.answer)
     await ask_all(tx, standing.questions)
-    known = await _look_up(tx, asks, names, standing, waited=True)
+    known = await look_up(tx, asks, names, standing, waited=True)
     owners = {project.id: project for project in known.projects}
     skus = {sku.id: sku for sku in known.skus}
     return [
