@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from penstock.kernel.actor import Conditions, Grant
+from penstock.kernel.db import Tx
 
 
 def sql(*subjects: str) -> str:
@@ -25,6 +26,11 @@ def read(column: object) -> frozenset[Grant]:
     return frozenset(
         Grant(role, level, place, conditions(given)) for role, level, place, given in rows
     )
+
+
+async def of(tx: Tx, id: str) -> frozenset[Grant]:
+    """All that is bound to someone, or to a group that they are in; of a group, all it has."""
+    return read(await tx.fetchval(f"SELECT {sql('$1::text')}", id))
 
 
 def conditions(given: Mapping[str, Sequence[object]]) -> Conditions:

@@ -6,6 +6,7 @@ One takes effect with the next request of whoever it is bound to, and so does it
 from dataclasses import replace
 from typing import Any
 
+from penstock.central.access import grants, handing
 from penstock.central.access.authorization import authorize, authorize_list
 from penstock.central.access.roles import LEVELS, Role
 from penstock.central.bindings import places, store
@@ -13,7 +14,7 @@ from penstock.central.bindings.model import Binding, Conditions, Subject
 from penstock.central.bindings.places import Named, Place
 from penstock.central.tenants import service as tenants
 from penstock.kernel import audit, events
-from penstock.kernel.actor import Actor
+from penstock.kernel.actor import Actor, Grant
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
 from penstock_contracts.ids import BindingId, TenantId
@@ -22,16 +23,20 @@ from penstock_contracts.ids import BindingId, TenantId
 async def bind(
     tx: Tx, actor: Actor, *, subject: str, role: Role, at: Named, conditions: Conditions
 ) -> Binding:
-    """Give someone a role at a place. Nobody grants more than the policies let them."""
+    """Give someone a role at a place. Nobody grants more than the policies let them, nor without
+    the conditions of their own role."""
     place = await places.find(tx, actor, at)
     granted = replace(place.resource, role=role)
     asked = at.project or at.organization or ""
-    authorize(actor, "role.bind", await tenants.with_status(tx, granted), asked=asked)
+    granted = await tenants.with_status(tx, granted)
+    authorize(actor, "role.bind", granted, asked=asked)
     if place.level not in LEVELS[role]:
         levels = " or ".join(sorted(LEVELS[role]))
         raise Invalid(
             f"role: {role} is bound to a {levels}, not to a {place.level}", code="wrong_level"
         )
+    given = Grant(role, place.level, place.id, grants.conditions(conditions))
+    handing.refuse_wider(actor, "role.bind", granted, [given], handing.BOUND)
     bound = await _subject(tx, subject, place.resource.tenant_id)
     made = _new(tx, actor, bound, role, place, conditions)
     await store.add(tx, made)

@@ -1,5 +1,6 @@
 """What may be done to groups. The caller owns the transaction."""
 
+from penstock.central.access import grants, handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.bindings import service as bindings
 from penstock.central.groups import store
@@ -40,6 +41,8 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Group]:
 async def add_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group, list[Member]]:
     """From their next request on they have the group's roles. Adding again changes nothing."""
     group = await _permitted(tx, actor, id, "group.add_member")
+    given = await grants.of(tx, group.id)
+    handing.refuse_wider(actor, "group.add_member", resource(group), given, handing.THEIRS)
     kind = await store.kind_of(tx, group.tenant_id, member)
     if kind is None:
         whose = f"tenant {group.tenant_id}" if group.tenant_id else "the platform"

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from penstock.central.access import handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.networks import service as networks
 from penstock.central.onboardings import intents, store
@@ -23,6 +24,8 @@ MOVED: Final = "onboardings"  # who waits for this is told when there is a step 
 async def create(tx: Tx, actor: Actor, file: TenantFile, hosts: Hosts) -> Onboarding:
     """Begin to make the tenant what the file says; the same that runs already is that one."""
     authorize(actor, "onboarding.create", Resource("onboarding"))
+    given = handing.everything(TenantId(file.tenant))  # its first admin, whom the actor names
+    handing.refuse_wider(actor, "onboarding.create", Resource("onboarding"), given, handing.THEIRS)
     intent = await intents.check(tx, file)
     known = await tenants.named(tx, file.tenant)
     provider = await hosts.choose(tx, file.realm, known)

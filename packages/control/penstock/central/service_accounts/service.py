@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from penstock.central.access import keys
+from penstock.central.access import grants, handing, keys
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.access.keys import NewKey
 from penstock.central.service_accounts import store
@@ -38,7 +38,7 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[ServiceAcco
 
 async def create_key(tx: Tx, actor: Actor, id: str, *, name: str, days: int | None) -> NewKey:
     """A key with which it may do what it was given roles for."""
-    account = await _permitted(tx, actor, id, "key.create")
+    account = await _taken_over(tx, actor, id, "key.create")
     if account.disabled_at is not None:
         raise Conflict(f"service account {id} is disabled; enable it before it gets a key")
     return await keys.create(
@@ -58,7 +58,7 @@ async def disable(tx: Tx, actor: Actor, id: str) -> ServiceAccount:
 
 async def enable(tx: Tx, actor: Actor, id: str) -> ServiceAccount:
     """Its keys are good again, as far as they did not run out."""
-    account = await _permitted(tx, actor, id, "service_account.enable")
+    account = await _taken_over(tx, actor, id, "service_account.enable")
     if account.disabled_at is None:
         return account
     return await _set(tx, actor, account, None, "enable")
@@ -74,6 +74,14 @@ async def _set(
     )  # fmt: skip
     events.emit(tx, f"service_account.{verb}d", account.id, tenant_id=account.tenant_id)
     return replace(account, disabled_at=disabled_at)
+
+
+async def _taken_over(tx: Tx, actor: Actor, id: str, action: str) -> ServiceAccount:
+    """One whose roles the actor may hand on: who makes it a key, or brings it back, may hold it."""
+    account = await _permitted(tx, actor, id, action)
+    given = await grants.of(tx, account.id)
+    handing.refuse_wider(actor, action, resource(account), given, handing.THEIRS)
+    return account
 
 
 async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> ServiceAccount:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from penstock.central.access import keys
+from penstock.central.access import handing, keys
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.access.keys import NewKey
 from penstock.central.organizations import founding
@@ -106,6 +106,8 @@ async def timeline(tx: Tx, actor: Actor, reference: str) -> list[Event]:
 async def create_key(tx: Tx, actor: Actor, id: str, *, name: str, role: str) -> NewKey:
     tenant = await store.get(tx, id)
     authorize(actor, "key.create", resource(tenant), asked=id)
+    given = handing.top(role, tenant.id)
+    handing.refuse_wider(actor, "key.create", resource(tenant), given, handing.TOP)
     return await keys.create(tx, actor, tenant_id=tenant.id, name=name, role=role)
 
 

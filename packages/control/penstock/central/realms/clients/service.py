@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.central.access import handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
 from penstock.central.realms.clients import store
@@ -43,6 +44,8 @@ async def create(
 ) -> NewClient:
     """Register a client. A confidential one's secret is shown now and never again."""
     owner = await owners.of(tx, actor, tenant, "client.create")
+    where, given = Resource("client", None, owner), handing.top(role, owner)
+    handing.refuse_wider(actor, "client.create", where, given, handing.TOP)
     await hosting.refuse_hosted(tx, owner, "a client")
     for uri in redirect_uris:
         if not is_redirect_uri(uri):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from urllib.parse import urlsplit
 
+from penstock.central.access import handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
 from penstock.central.realms.clients.model import is_loopback
@@ -33,6 +34,8 @@ async def create(
 ) -> Provider:
     """Trust an issuer. Central calls it, so it is for the platform to say which ones."""
     owner = await owners.of(tx, actor, tenant, "provider.create")
+    where, given = Resource("provider", None, owner), handing.everything(owner)
+    handing.refuse_wider(actor, "provider.create", where, given, handing.THEIRS)
     await hosting.refuse_hosted(tx, owner, "a sign-in through another issuer")
     if not _is_issuer(issuer):
         raise Invalid(f"issuer: {issuer[:200]!r} is not an https address")

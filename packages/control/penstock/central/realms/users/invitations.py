@@ -4,6 +4,8 @@ import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
 
+from penstock.central.access import handing
+from penstock.central.access.authorization import Resource
 from penstock.central.realms import owners
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
@@ -30,6 +32,8 @@ async def invite(
 ) -> NewInvitation:
     """Let someone in. Who holds the token, and nobody twice, becomes this user."""
     owner = await owners.of(tx, actor, tenant, "user.invite")
+    where, given = Resource("user", None, owner), handing.top(role, owner)
+    handing.refuse_wider(actor, "user.invite", where, given, handing.TOP)
     address = model.normal(email)
     if address is None:
         raise Invalid(f"email: {email[:64]!r} is not an address")
@@ -66,7 +70,7 @@ async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInv
 
     Both stay as they are until it is accepted: an old password alone never lets anyone in.
     """
-    user = await service.locked(tx, actor, id, "user.reset")
+    user = await service.taken_over(tx, actor, id, "user.reset")
     await hosting.refuse_hosted(tx, user.tenant_id, "a password")
     made = await _make(
         tx, user.tenant_id, user.email, user.role, clears_second_factor=second_factor

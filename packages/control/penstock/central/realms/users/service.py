@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from penstock.central.access import grants, handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import store
@@ -58,6 +59,8 @@ async def change_role(tx: Tx, actor: Actor, id: str, role: str) -> User:
         raise Conflict("you cannot change your own role; ask another admin")
     if user.role == role:
         return user
+    given = handing.top(role, user.tenant_id)
+    handing.refuse_wider(actor, "user.update", _resource(user), given, handing.TOP)
     changed = replace(user, role=role)
     await store.save(tx, changed)
     audit.record(
@@ -84,7 +87,7 @@ async def disable(tx: Tx, actor: Actor, id: str) -> User:
 
 async def enable(tx: Tx, actor: Actor, id: str) -> User:
     """Let a disabled or locked user in again."""
-    user = await locked(tx, actor, id, "user.enable")
+    user = await taken_over(tx, actor, id, "user.enable")
     enabled = replace(user, disabled_at=None, failures=0, locked_until=None)
     await store.save(tx, enabled)
     audit.record(
@@ -105,9 +108,21 @@ async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     user = await store.lock(tx, id)
     if user is None:
         raise NotFound("user", id)
-    about = Resource("user", user.id, user.tenant_id)
-    authorize(actor, action, await tenants.with_status(tx, about))
+    authorize(actor, action, await tenants.with_status(tx, _resource(user)))
     return user
+
+
+async def taken_over(tx: Tx, actor: Actor, id: str, action: str) -> User:
+    """A user whose roles the actor may hand on: who holds a way to their password, or brings them
+    back, may be them."""
+    user = await locked(tx, actor, id, action)
+    given = {*handing.top(user.role, user.tenant_id), *await grants.of(tx, user.id)}
+    handing.refuse_wider(actor, action, _resource(user), given, handing.THEIRS)
+    return user
+
+
+def _resource(user: User) -> Resource:
+    return Resource("user", user.id, user.tenant_id)
 
 
 def _standing(user: User) -> dict[str, object]:
