@@ -182,7 +182,7 @@ class Realm:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    async def device(self, browser: Browser, scope: str = "openid administer") -> Json:
+    async def device(self, browser: Browser, scope: str = "openid administer keys") -> Json:
         """Tokens of the command line, through the device flow."""
         started = (await self.post("device_authorization", client_id=CLI, scope=scope)).json()
         page = await browser.get("device", user_code=started["user_code"])

@@ -62,6 +62,10 @@ BROKEN: dict[str, str] = {
     "INSERT INTO sessions (id, tenant_id, user_id, kind, hash, scope, amr, agent, auth_at,"
     " created_at, seen_at, expires_at)"
     " VALUES ('s', 't', 'user_x', 'browser', 'h', '', '{}', '', now(), now(), now(), now())",
+    "key_of_a_disabled_user": "INSERT INTO users (id, tenant_id, email, name, role, created_at,"
+    " disabled_at) VALUES ('user_x', 't', 'a@b.cd', 'x', 'member', now(), now()); "
+    "INSERT INTO api_keys (id, tenant_id, name, role, hash, created_at, user_id)"
+    " VALUES ('key_x', 't', 'x', 'member', 'h', now(), 'user_x')",
     "audit_export": "UPDATE audit_entries SET at = now() - interval '11 minutes'; "
     "UPDATE audit_exports SET begun_at = now() - interval '11 minutes'",
     "refresh_tokens_forked": "INSERT INTO refresh_tokens (hash, tenant_id, session_id, created_at,"

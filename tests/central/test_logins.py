@@ -283,7 +283,7 @@ async def test_logout_returns_only_to_the_clients_own_address(realm: Realm, ann:
 
 
 async def test_a_disabled_user_is_out_at_once_and_everywhere(realm: Realm, ann: Browser) -> None:
-    device = await realm.device(ann, "openid administer")
+    device = await realm.device(ann)
     api = realm.api(device)
     key = await api.made("/v1/keys", name="mine", scopes=["use"], days=1)
     personal = realm.central.caller(key["token"])

@@ -104,6 +104,7 @@ def test_a_role_reaches_what_is_in_its_place_and_nothing_else() -> None:
                     permitted = IN_FORCE.policies.decide(actor, action, about)
                     own = {
                         "everyone-sees-what-is-their-own",
+                        "everyone-makes-keys-of-their-own",
                         "everyone-ends-what-is-their-own",
                         "who-leases-sees-the-catalog",
                     }

@@ -10,7 +10,7 @@ from penstock_client import contexts, errors, requests
 from penstock_client.contexts import Context, Login
 
 CLIENT: Final = "penstock-cli"
-SCOPE: Final = "openid profile email offline_access administer"
+SCOPE: Final = "openid profile email offline_access administer keys"
 DEVICE: Final = "urn:ietf:params:oauth:grant-type:device_code"
 RENEW_S: Final = 30.0  # before a token runs out
 DEFAULT_INTERVAL_S: Final = 5  # RFC 8628, where the server names none

@@ -16,6 +16,7 @@ COLUMNS: Final = (
     column("NAME", "name"),
     column("ROLE", "role"),
     column("SCOPES", "scopes"),
+    column("CLIENT", "client"),
     aged("CREATED", "created_at"),
     aged("EXPIRES", "expires_at"),
     aged("REVOKED", "revoked_at"),

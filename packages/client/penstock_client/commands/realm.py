@@ -32,7 +32,8 @@ def rotate(
 
 @app.command
 def suspend(tenant: Whose, /, *, reason: Reason, options: Options = UNSET) -> None:
-    """Let nobody in, and believe no token of the realm, at once. API keys work as before."""
+    """Let nobody in, and believe no token or personal key of the realm, at once. The tenant's own
+    keys work as before."""
     with session.start(options) as run:
         answers.thing(options, run.client.realms.suspend(tenant, reason=reason))
 

@@ -60,7 +60,8 @@ class Realms:
     transport: Transport
 
     def suspend(self, tenant: str, *, reason: str) -> Realm:
-        """Nobody comes in, and no token of it is believed. API keys work as before."""
+        """Nobody comes in, and no token or personal key of it is believed. The tenant's own keys
+        work as before."""
         request = requests.post("realm", "suspend", tenant=tenant, reason=reason)
         return single.fetch(self.transport, request, Realm)
 

@@ -4,7 +4,9 @@ from typing import Literal, TypedDict
 
 Role = Literal["admin", "member", "viewer", "finance", "none"]  # in a tenant as a whole
 Scope = Literal["read", "use", "administer"]
-ClientScope = Literal["openid", "profile", "email", "offline_access", "read", "use", "administer"]
+ClientScope = Literal[
+    "openid", "profile", "email", "offline_access", "read", "use", "administer", "keys"
+]
 
 
 class User(TypedDict):
@@ -90,6 +92,8 @@ class StoredKey(TypedDict):
     id: str
     tenant: str | None
     user: str | None
+    service_account: str | None
+    client: str | None  # through which its owner made it
     name: str
     role: str
     scopes: list[str] | None

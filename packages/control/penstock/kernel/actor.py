@@ -1,6 +1,6 @@
 """Who is acting: a person or a program with a key, a plane, or the system itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from penstock_contracts.ids import TenantId
@@ -26,7 +26,8 @@ class Actor:
     `role` counts in all of the tenant (or platform), `grants` where they say. `scopes` limit
     what a token or key may be used for; None is no limit but the roles'. `hour` and `weekday`
     (Monday is 1) are when the call came, in UTC. `user_id` is the person whose token or personal
-    key it is; empty if it is nobody's.
+    key it is; empty if it is nobody's. `client_id` and `session_id` are those of its token: they
+    decide nothing, so whoever differs in them alone is answered alike.
     """
 
     kind: str
@@ -39,6 +40,8 @@ class Actor:
     hour: int = 0
     weekday: int = 1
     user_id: str = ""
+    client_id: str = field(default="", compare=False)
+    session_id: str = field(default="", compare=False)
 
     @property
     def name(self) -> str:

@@ -28,6 +28,7 @@ class KeyView(View):
     tenant: str | None
     user: str | None
     service_account: str | None
+    client: str | None  # through which its owner made it
     name: str
     role: str
     scopes: list[str] | None
@@ -42,6 +43,7 @@ class KeyView(View):
             tenant=key.tenant_id,
             user=key.user_id,
             service_account=key.service_account_id,
+            client=key.client_id,
             name=key.name,
             role=key.role,
             scopes=None if key.scopes is None else list(key.scopes),
@@ -69,7 +71,8 @@ async def list_keys(actor: Caller, tx: Tx, paging: PageQuery) -> Page[KeyView]:
 
 @router.post("", status_code=201, dependencies=[Depends(shown_once)])
 async def create_personal_key(body: NewPersonalKey, actor: Caller, tx: Tx) -> PersonalKeyView:
-    """Make an API key for your own scripts. The token is shown only now."""
+    """Make an API key for your own scripts, with a token whose scopes have `keys`. It is shown only
+    now. It ends with the client through which it was made, and when your password is reset."""
     made, expires_at = await personal.create(
         tx, actor, name=body.name, scopes=body.scopes, days=body.days
     )

@@ -1,7 +1,8 @@
 """API keys: how scripts prove who they are. Only hashes are stored.
 
 A tenant's key has a role of its own. A personal one belongs to a user: it can do what
-that user can at the moment, within its scopes, until it expires.
+that user can at the moment, within its scopes, until it expires; it is good no longer than the
+client through which it was made, and not while its realm is suspended.
 """
 
 import asyncio
@@ -33,9 +34,11 @@ HOLDERS: Final = f"""
     SELECT (k.id, k.tenant_id, k.user_id, coalesce(u.role, k.role), k.scopes, k.hash, k.expires_at,
         {grants.sql("k.id", "k.user_id", "k.service_account_id")}::text)::key_holder
     FROM api_keys k LEFT JOIN users u ON u.id = k.user_id AND u.tenant_id = k.tenant_id
+    LEFT JOIN realms r ON r.tenant_id = u.tenant_id
+    LEFT JOIN realm_clients c ON c.tenant_id = k.tenant_id AND c.id = k.client_id
     LEFT JOIN service_accounts s ON s.id = k.service_account_id
     WHERE k.hash = ANY($1) AND k.revoked_at IS NULL AND u.disabled_at IS NULL
-        AND s.disabled_at IS NULL
+        AND r.suspended_at IS NULL AND c.disabled_at IS NULL AND s.disabled_at IS NULL
 """  # noqa: S608 # names of columns
 
 
@@ -72,14 +75,15 @@ async def create(
     scopes: Sequence[str] | None = None,
     expires_at: datetime | None = None,
     service_account_id: ServiceAccountId | None = None,
+    client_id: str | None = None,
 ) -> NewKey:
     """Make a key. Its token is shown now and never again."""
     key = NewKey(KeyId.new(), name, role, token or f"pk_{secrets.token_urlsafe(32)}")
     await tx.execute(
         """
         INSERT INTO api_keys (id, tenant_id, name, role, hash, created_at, user_id, scopes,
-            expires_at, service_account_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            expires_at, service_account_id, client_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
         """,
         key.id,
         tenant_id,
@@ -91,10 +95,12 @@ async def create(
         scopes,
         expires_at,
         service_account_id,
+        client_id,
     )
     audit.record(
         tx, actor, "key.create", key.id, tenant_id=tenant_id, name=name, role=role, user=user_id,
         scopes=scopes, expires_at=expires_at, service_account=service_account_id,
+        client=client_id,
     )  # fmt: skip
     return key
 

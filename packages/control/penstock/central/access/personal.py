@@ -9,11 +9,13 @@ from penstock.central.access import keys, store
 from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.access.keys import NewKey
 from penstock.central.access.store import Key
+from penstock.central.realms.sessions import service as sessions
+from penstock.central.realms.users import service as users
 from penstock.central.tenants import service as tenants
 from penstock.kernel import audit
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Forbidden, NotFound
+from penstock.kernel.errors import Forbidden, NotFound, Unauthenticated
 from penstock_contracts.ids import UserId
 
 LIFE_MAX: Final = timedelta(days=365)
@@ -23,20 +25,33 @@ ORDER: Final = ("read", "use", "administer")
 async def create(
     tx: Tx, actor: Actor, *, name: str, scopes: Sequence[str], days: int
 ) -> tuple[NewKey, datetime]:
-    """A key for oneself: no more than one may do, no more than one's own token may."""
+    """A key for oneself: no more than one may do, no more than one's own token may.
+
+    A token makes keys only if whoever let its client in let it do that: a key outlives the session.
+    """
     if actor.kind != "user" or actor.tenant_id is None:
         raise Forbidden("a personal key belongs to a user; sign in with `penstock login` first")
     own = await tenants.with_status(tx, Resource("key", None, actor.tenant_id))
     authorize(actor, "key.create_own", own)
-    widest = max((ORDER.index(scope) for scope in actor.scopes or ()), default=-1)
+    held = (scope for scope in actor.scopes or () if scope in ORDER)
+    widest = max((ORDER.index(scope) for scope in held), default=-1)
     if any(ORDER.index(scope) > widest for scope in scopes):
         raise Forbidden("a key cannot do more than the token with which it is made")
-    expires_at = tx.now + timedelta(days=days)
+    owner, expires_at = UserId(actor.user_id), tx.now + timedelta(days=days)
+    # Whoever shuts them out or ends their keys waits for this, or was before and is seen now.
+    inside = await users.hold(tx, owner)
+    if not inside or (actor.session_id and not await sessions.lives(tx, actor.session_id)):
+        raise Unauthenticated("your session ended; sign in again", suggestion="`penstock login`")
     made = await keys.create(
-        tx, actor, tenant_id=actor.tenant_id, name=name, role=actor.role,
-        user_id=UserId(actor.user_id), scopes=scopes, expires_at=expires_at,
+        tx, actor, tenant_id=actor.tenant_id, name=name, role=actor.role, user_id=owner,
+        scopes=scopes, expires_at=expires_at, client_id=actor.client_id or None,
     )  # fmt: skip
     return made, expires_at
+
+
+async def live(tx: Tx, user_id: UserId, limit: int) -> list[Key]:
+    """Those of one person that are good, the newest first."""
+    return await store.live_of_user(tx, user_id, limit)
 
 
 async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Key]:
@@ -45,6 +60,14 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[Key]:
     authorize(actor, "key.list", everyones)
     own = None if permits(actor, "key.oversee", everyones) else actor.user_id
     return await store.page(tx, own, after, limit)
+
+
+async def revoke_own(tx: Tx, actor: Actor, id: str) -> Key:
+    """End a key that is the actor's; another's does not exist here, whatever the actor may."""
+    found = await store.lock(tx, id)
+    if found is None or found.user_id != actor.user_id:
+        raise NotFound("key", id)
+    return await revoke(tx, actor, id)
 
 
 async def revoke(tx: Tx, actor: Actor, id: str) -> Key:

@@ -11,8 +11,8 @@ from penstock.kernel.db import Tx
 from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
 
 COLUMNS: Final = (
-    "id, tenant_id, user_id, service_account_id, name, role, scopes, created_at, expires_at, "
-    "revoked_at"
+    "id, tenant_id, user_id, service_account_id, client_id, name, role, scopes, created_at, "
+    "expires_at, revoked_at"
 )
 
 
@@ -22,6 +22,7 @@ class Key:
     tenant_id: TenantId | None
     user_id: UserId | None
     service_account_id: ServiceAccountId | None
+    client_id: str | None  # through which its owner made it
     name: str
     role: str
     scopes: Sequence[str] | None
@@ -48,6 +49,20 @@ async def page(tx: Tx, user_id: str | None, after: str, limit: int) -> list[Key]
     return [_key(row) for row in rows]
 
 
+async def live_of_user(tx: Tx, user_id: UserId, limit: int) -> list[Key]:
+    """Those that are good, the newest first."""
+    rows = await tx.fetch(
+        f"""
+        SELECT {COLUMNS} FROM api_keys
+        WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2 ORDER BY id DESC LIMIT $3
+        """,
+        user_id,
+        tx.now,
+        limit,
+    )
+    return [_key(row) for row in rows]
+
+
 async def lock(tx: Tx, id: str) -> Key | None:
     row = await tx.fetchrow(f"SELECT {COLUMNS} FROM api_keys WHERE id = $1 FOR UPDATE", id)
     return None if row is None else _key(row)
@@ -57,3 +72,32 @@ async def revoke(tx: Tx, id: KeyId) -> None:
     await tx.execute(
         "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL", id, tx.now
     )
+
+
+async def revoke_of_user(tx: Tx, user_id: UserId, client_id: str | None) -> list[Key]:
+    """All that a person has, or has through one client; those that this ended."""
+    rows = await tx.fetch(
+        f"""
+        UPDATE api_keys SET revoked_at = $3
+        WHERE user_id = $1 AND ($2::text IS NULL OR client_id = $2) AND revoked_at IS NULL
+        RETURNING {COLUMNS}
+        """,
+        user_id,
+        client_id,
+        tx.now,
+    )
+    return [_key(row) for row in rows]
+
+
+async def revoke_of_client(tx: Tx, tenant_id: TenantId, client_id: str) -> list[Key]:
+    """All that were made through a client; those that this ended."""
+    rows = await tx.fetch(
+        f"""
+        UPDATE api_keys SET revoked_at = $3
+        WHERE tenant_id = $1 AND client_id = $2 AND revoked_at IS NULL RETURNING {COLUMNS}
+        """,
+        tenant_id,
+        client_id,
+        tx.now,
+    )
+    return [_key(row) for row in rows]

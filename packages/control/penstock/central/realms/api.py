@@ -65,7 +65,8 @@ async def rotate_keys(body: Rotation, actor: Caller, tx: Tx, request: Request) -
 
 @management.post("/suspend")
 async def suspend_realm(body: Shutting, actor: Caller, tx: Tx) -> RealmView:
-    """Let nobody in, and believe no token of the realm, at once. API keys work as before."""
+    """Let nobody in, and believe no token or personal key of the realm, at once. The tenant's own
+    keys work as before."""
     owner = await suspension.suspend(tx, actor, body.tenant, body.reason)
     return RealmView(tenant=owner, suspended=True)
 

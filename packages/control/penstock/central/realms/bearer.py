@@ -48,6 +48,8 @@ class Bearer:
             self.now.hour,
             self.now.isoweekday(),
             self.subject if self.is_user else "",
+            self.client_id,
+            self.session_id or "",
         )
 
 

@@ -13,8 +13,10 @@ ID_TOKEN_LIFE: Final = timedelta(minutes=5)
 # What a token may be used for at the API, each including those before it. A token does no
 # more than its scopes say, and no more than its owner's role permits.
 API_SCOPES: Final = ("read", "use", "administer")
+# A key outlives the session in which it is made, so no other scope includes this one.
+KEYS_SCOPE: Final = "keys"
 OPENID_SCOPES: Final = ("openid", "profile", "email", "offline_access")
-SCOPES: Final = (*OPENID_SCOPES, *API_SCOPES)
+SCOPES: Final = (*OPENID_SCOPES, *API_SCOPES, KEYS_SCOPE)
 
 
 @dataclass(frozen=True)
@@ -34,4 +36,4 @@ class Realm:
 
 
 def api_scopes(scope: str) -> frozenset[str]:
-    return frozenset(API_SCOPES).intersection(scope.split())
+    return frozenset((*API_SCOPES, KEYS_SCOPE)).intersection(scope.split())

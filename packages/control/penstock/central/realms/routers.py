@@ -5,6 +5,7 @@ from penstock.central.realms.clients import api as clients
 from penstock.central.realms.grants import api as grants
 from penstock.central.realms.pages import (
     account,
+    belongings,
     consent,
     device,
     invitation,
@@ -19,5 +20,5 @@ from penstock.central.realms.users import api as users
 ROUTERS = (
     api.management, users.router, sessions.router, clients.router, providers.router,
     api.router, grants.router, login.router, consent.router, device.router, invitation.router,
-    account.router, logout.router, provider.router,
+    account.router, belongings.router, logout.router, provider.router,
 )  # fmt: skip

@@ -10,7 +10,8 @@ from penstock_contracts.ids import TenantId
 
 
 async def suspend(tx: Tx, actor: Actor, tenant: str | None, reason: str) -> TenantId:
-    """Nobody comes in, and no token of it is believed, from now on. API keys work as before."""
+    """Nobody comes in, and no token or personal key of it is believed, from now on. The tenant's
+    own keys, and those of its service accounts, work as before."""
     return await _turn(tx, actor, tenant, "suspend", reason)
 
 

@@ -21,7 +21,7 @@ Grant = Literal[
     "client_credentials",
     "urn:ietf:params:oauth:grant-type:device_code",
 ]
-Scope = Literal["openid", "profile", "email", "offline_access", "read", "use", "administer"]
+Scope = Literal["openid", "profile", "email", "offline_access", "read", "use", "administer", "keys"]
 Uri = Annotated[str, Field(min_length=1, max_length=500)]
 
 
@@ -31,7 +31,7 @@ class NewClient(Body):
     grants: Annotated[list[Grant], Field(min_length=1, max_length=4)] = Field(
         default=[CODE, REFRESH]
     )
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=7)] = Field(
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=8)] = Field(
         default=["openid", "read"]
     )
     role: TenantRole | None = None

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.central.access import handing
+from penstock.central.access import endings, handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
 from penstock.central.realms.clients import store
@@ -88,7 +88,7 @@ async def get(tx: Tx, actor: Actor, id: str) -> Client:
 
 
 async def disable(tx: Tx, actor: Actor, id: str) -> Client:
-    """It gets no more tokens, and those that it has are good no more."""
+    """It gets no more tokens; those that it has, and the keys made with them, are good no more."""
     client = await store.find(tx, None, id)
     if client is None:
         raise NotFound("client", id)
@@ -97,6 +97,7 @@ async def disable(tx: Tx, actor: Actor, id: str) -> Client:
         raise Conflict("the command line is every realm's client; it cannot be disabled")
     await store.disable(tx, client)
     await sessions.end_of_client(tx, client.tenant_id, client.id, "its client was disabled")
+    await endings.of_client(tx, actor, client.tenant_id, client.id, "its client was disabled")
     audit.record(
         tx, actor, "client.disable", client.id, tenant_id=client.tenant_id,
         before={"name": client.name, "disabled_at": client.disabled_at},

@@ -214,6 +214,27 @@ async def consent(
     )
 
 
+async def let_in(tx: Tx, tenant_id: TenantId, user_id: UserId) -> list[tuple[str, str]]:
+    """The clients that someone let in, and that have something of it: by id and name."""
+    rows = await tx.fetch(
+        """
+        SELECT c.id, c.name FROM realm_clients c
+        WHERE c.tenant_id = $1 AND c.disabled_at IS NULL AND (
+            EXISTS (SELECT FROM consents WHERE tenant_id = $1 AND user_id = $2
+                AND client_id = c.id AND scopes <> '{}')
+            OR EXISTS (SELECT FROM sessions WHERE tenant_id = $1 AND user_id = $2
+                AND client_id = c.id AND ended_at IS NULL AND expires_at > $3)
+            OR EXISTS (SELECT FROM api_keys WHERE tenant_id = $1 AND user_id = $2
+                AND client_id = c.id AND revoked_at IS NULL AND expires_at > $3))
+        ORDER BY c.name, c.id
+        """,
+        tenant_id,
+        user_id,
+        tx.now,
+    )
+    return [(row["id"], row["name"]) for row in rows]
+
+
 async def revoke(tx: Tx, tenant_id: TenantId, jti: str, expires_at: datetime) -> None:
     await tx.execute(
         """

@@ -1,29 +1,28 @@
-"""One's own account: where one is signed in, and the second factor."""
+"""One's own account: where one is signed in, the second factor, clients and keys."""
 
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 
 import segno
 from fastapi import APIRouter, Request, Response
 
+from penstock.central.access import personal
 from penstock.central.realms import web
-from penstock.central.realms.bearer import SECOND_FACTOR
-from penstock.central.realms.pages import agents, browsers, layout, tickets
+from penstock.central.realms.grants import consents
+from penstock.central.realms.pages import agents, belongings, browsers, layout, tickets
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import PageRoute, button, field, form
 from penstock.central.realms.pages.markup import Html, el
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import Session
 from penstock.central.realms.users import proofs, totp
-from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
 from penstock.central.realms.web import All, Here
-from penstock.kernel.actor import Actor
 from penstock.kernel.errors import NotFound
 
 router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 SESSIONS_SHOWN = 100
+KEYS_SHOWN = 100
 
 
 @router.get("/account")
@@ -34,6 +33,8 @@ async def show_account(request: Request, realm: Here) -> Response:
         if known is None:
             return browsers.go(f"{realm.path}/login")
         mine = await sessions.page_of_user(tx, known[1].id, SESSIONS_SHOWN)
+        clients = await consents.given(tx, known[1])
+        keys = await personal.live(tx, known[1].id, KEYS_SHOWN)
         now = tx.now
     session, user = known
     rows = [_row(browser, each, session, now) for each in mine]
@@ -45,6 +46,8 @@ async def show_account(request: Request, realm: Here) -> Response:
         _second_factor(browser, user),
         el("h2", "Where you are signed in"),
         el("ul", *rows, class_="sessions"),
+        belongings.clients(browser, clients),
+        belongings.keys(browser, keys, now),
         form(f"{realm.path}/logout", browser.csrf, button("Sign out", plain=True)),
         wide=True,
     )
@@ -59,7 +62,8 @@ async def end_session(request: Request, realm: Here) -> Response:
         known = await browsers.who(tx, browser)
         if known is not None:
             with suppress(NotFound):  # it ended meanwhile
-                await sessions.end_own(tx, _actor(*known, tx.now), fields.get("session", ""))
+                actor = browsers.acting(known, tx.now)
+                await sessions.end_own(tx, actor, fields.get("session", ""))
     return browsers.go(f"{realm.path}/account")
 
 
@@ -91,16 +95,6 @@ async def enrol(request: Request, realm: Here, realms: All) -> Response:
     if not done:
         return _enrol_page(browser, known[1], secret, ticket, trouble="That code is not right.")
     return browsers.go(f"{realm.path}/account")
-
-
-def _actor(session: Session, user: User, now: datetime) -> Actor:
-    """Who is in this browser, with what rules may ask for."""
-    return replace(
-        users.actor_of(user),
-        second_factor=SECOND_FACTOR in session.amr,
-        hour=now.hour,
-        weekday=now.isoweekday(),
-    )
 
 
 def _second_factor(browser: Browser, user: User) -> Html:
@@ -141,30 +135,11 @@ def _enrol_page(
 
 
 def _row(browser: Browser, session: Session, current: Session, now: datetime) -> Html:
+    since, seen = belongings.ago(session.created_at, now), belongings.ago(session.seen_at, now)
+    ending = belongings.ending(browser, "sessions", "End", session=session.id)
     here = session.id == current.id
-    ending = form(
-        f"{browser.realm.path}/account/sessions/end",
-        browser.csrf,
-        el("button", "End", type="submit", class_="plain small"),
-        session=session.id,
-    )
-    since, seen = _ago(session.created_at, now), _ago(session.seen_at, now)
-    through = session.client_id or agents.shown(session.agent)
-    return el(
-        "li",
-        el(
-            "span",
-            el("strong", through),
-            el("span", f"since {since}, last seen {seen}", class_="soft"),
-        ),
+    return belongings.row(
+        session.client_id or agents.shown(session.agent),
+        f"since {since}, last seen {seen}",
         el("span", "this one", class_="soft") if here else ending,
     )
-
-
-def _ago(at: datetime, now: datetime) -> str:
-    minutes = int((now - at).total_seconds()) // 60
-    if minutes < 1:
-        return "just now"
-    if minutes < 120:
-        return f"{minutes} min ago"
-    return f"{minutes // 60} h ago" if minutes < 2880 else f"{minutes // 1440} days ago"

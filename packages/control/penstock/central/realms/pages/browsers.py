@@ -8,7 +8,7 @@ first page on; a form carries our mark of it, which no other site can know or ma
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -17,6 +17,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from penstock.central.realms import web
+from penstock.central.realms.bearer import SECOND_FACTOR
 from penstock.central.realms.clients.model import is_redirect_uri
 from penstock.central.realms.grants.parameters import FIELDS_MAX, Malformed
 from penstock.central.realms.model import Realm
@@ -25,6 +26,7 @@ from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import BROWSER_LIFE, Session
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
+from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 
 BROWSER: Final = "penstock_browser"
@@ -86,6 +88,17 @@ async def who(tx: Tx, browser: Browser) -> tuple[Session, User] | None:
     session = await sessions.of_cookie(tx, browser.realm.tenant_id, browser.session_cookie)
     user = None if session is None else await users.find(tx, session.user_id)
     return None if session is None or user is None else (session, user)
+
+
+def acting(known: tuple[Session, User], now: datetime) -> Actor:
+    """Who is in this browser, with what rules may ask for."""
+    session, user = known
+    return replace(
+        users.actor_of(user),
+        second_factor=SECOND_FACTOR in session.amr,
+        hour=now.hour,
+        weekday=now.isoweekday(),
+    )
 
 
 async def submitted(request: Request, browser: Browser) -> Mapping[str, str]:

@@ -33,6 +33,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "read": "see what your organization has here",
     "use": "lease and release GPUs for you",
     "administer": "do everything here that you may do",
+    "keys": "make keys that can do the same for up to a year, also while you are away",
 }
 
 

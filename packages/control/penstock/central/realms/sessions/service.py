@@ -106,8 +106,9 @@ async def end(tx: Tx, actor: Actor, session: Session, reason: str) -> None:
         )  # fmt: skip
 
 
-async def end_of_user(tx: Tx, user_id: UserId, reason: str, *, but: SessionId | None = None) -> int:
-    return await store.end_of_user(tx, user_id, reason, but=but)
+async def end_of_user(tx: Tx, user_id: UserId, reason: str, *, client_id: str | None = None) -> int:
+    """All that a person has; of one client, if it is named."""
+    return await store.end_of_user(tx, user_id, reason, client_id=client_id)
 
 
 async def end_of_client(tx: Tx, tenant_id: TenantId, client_id: str, reason: str) -> int:
@@ -126,6 +127,12 @@ async def add(tx: Tx, session: Session) -> None:
 
 async def lock(tx: Tx, id: str) -> Session | None:
     return await store.lock(tx, id)
+
+
+async def lives(tx: Tx, id: str) -> bool:
+    """Whether it is there, and neither over nor ended."""
+    session = await store.find(tx, id)
+    return session is not None and session.live(tx.now)
 
 
 async def touch(tx: Tx, id: SessionId) -> None:

@@ -107,16 +107,16 @@ async def end(tx: Tx, id: str, reason: str) -> int:
     )
 
 
-async def end_of_user(tx: Tx, user_id: UserId, reason: str, *, but: SessionId | None) -> int:
+async def end_of_user(tx: Tx, user_id: UserId, reason: str, *, client_id: str | None) -> int:
     return await tx.execute(
         """
         UPDATE sessions SET ended_at = $2, ended_reason = $3
-        WHERE user_id = $1 AND ended_at IS NULL AND id IS DISTINCT FROM $4
+        WHERE user_id = $1 AND ended_at IS NULL AND ($4::text IS NULL OR client_id = $4)
         """,
         user_id,
         tx.now,
         reason,
-        but,
+        client_id,
     )
 
 

@@ -4,7 +4,7 @@ import hashlib
 import secrets
 from dataclasses import dataclass, field, replace
 
-from penstock.central.access import handing
+from penstock.central.access import endings, handing
 from penstock.central.access.authorization import Resource
 from penstock.central.realms import owners
 from penstock.central.realms.hosts import service as hosting
@@ -107,6 +107,7 @@ async def accept(tx: Tx, invitation: Invitation, *, name: str, password: str) ->
         user = _renewed(known, invitation, name=name, password=password)
         await store.save(tx, user)
         await sessions.end_of_user(tx, user.id, "the password was reset")
+        await endings.of_user(tx, service.actor_of(user), user.id, "the password was reset")
         audit.record(
             tx, service.actor_of(user), "user.change_password", user.id,
             second_factor_cleared=invitation.clears_second_factor,

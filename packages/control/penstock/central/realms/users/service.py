@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from penstock.central.access import grants, handing
+from penstock.central.access import endings, grants, handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import store
@@ -72,12 +72,14 @@ async def change_role(tx: Tx, actor: Actor, id: str, role: str) -> User:
 
 
 async def disable(tx: Tx, actor: Actor, id: str) -> User:
-    """They are out at once, from everywhere, and cannot come back in."""
+    """They are out at once, from everywhere, and cannot come back in. Their sessions and keys do
+    not come back with them either."""
     user = await locked(tx, actor, id, "user.disable")
     if user.id == actor.user_id:
         raise Conflict("you cannot disable yourself; ask another admin")
     await store.save(tx, replace(user, disabled_at=user.disabled_at or tx.now))
     await sessions.end_of_user(tx, user.id, "the user was disabled")
+    await endings.of_user(tx, actor, user.id, "the user was disabled")
     audit.record(
         tx, actor, "user.disable", user.id, tenant_id=user.tenant_id, before=_standing(user)
     )
@@ -101,6 +103,17 @@ async def find(tx: Tx, id: str) -> User | None:
     """A user who may still come in."""
     user = await store.find(tx, id)
     return user if user is not None and user.disabled_at is None else None
+
+
+async def hold(tx: Tx, id: UserId) -> bool:
+    """Nobody shuts them out, or gives them a new password, until the transaction ends. False if
+    they are out already."""
+    return await store.hold(tx, id)
+
+
+async def lock(tx: Tx, id: UserId) -> None:
+    """Nobody makes a key for them until the transaction ends."""
+    await store.lock(tx, id)
 
 
 async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:

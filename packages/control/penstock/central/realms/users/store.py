@@ -62,6 +62,15 @@ async def lock(tx: Tx, id: str) -> User | None:
     return None if row is None else _user(row)
 
 
+async def hold(tx: Tx, id: str) -> bool:
+    """Nobody locks the user until the transaction ends; others may hold it, too. Whether they are
+    there and not disabled."""
+    enabled: bool | None = await tx.fetchval(
+        "SELECT disabled_at IS NULL FROM users WHERE id = $1 FOR KEY SHARE", id
+    )
+    return bool(enabled)
+
+
 async def by_email(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
     row = await tx.fetchrow(
         f"SELECT {COLUMNS} FROM users WHERE tenant_id = $1 AND email = $2", tenant_id, email

@@ -8,7 +8,7 @@ from penstock_contracts.realms import COMMAND_LINE, PORTAL, Wanted
 Made = Mapping[str, object]
 MARK: Final = "penstock.tenant"  # the realm's attribute that says whose it is
 ACCESS_TOKEN_LIFE_S: Final = 300
-API_SCOPES: Final = ("read", "use", "administer")
+API_SCOPES: Final = ("read", "use", "administer", "keys")
 # `basic` has the subject, `email` the address and whether it is verified.
 DEFAULT_SCOPES: Final = ("basic", "profile", "email")
 ACTIONS: Final = ("VERIFY_EMAIL", "UPDATE_PASSWORD")
