@@ -86,6 +86,17 @@ def grant(role: str, level: str, given: Conditions) -> Grant:
     return Grant(role, level, PLACES[level], given)
 
 
+def test_two_roles_are_no_way_around_the_conditions_of_one() -> None:
+    """Who may lease anything, and is an admin for one family, goes before others with that one."""
+    mine = frozenset({
+        grant("member", "project", ()), grant("admin", "tenant", (("families", ("a100",)),)),
+    })  # fmt: skip
+    for family, first in (("a100", True), ("h100", False)):
+        call = Call(family, frozenset(), 12, 1, second_factor=False)
+        assert call.permitted(mine)
+        assert permits(call.by(mine), "allocation.prioritize", call.lease) is first
+
+
 @given(some_conditions, some_conditions, st.lists(calls, min_size=1, max_size=8))
 @settings(max_examples=150, deadline=None)
 def test_what_is_within_permits_no_call_that_the_other_does_not(

@@ -22,7 +22,7 @@ BOUND: Final = "give it with these, or with more: {}"
 TOP: Final = (
     "a role in the whole tenant has no conditions: give `none`, then `penstock role bind` {}"
 )
-THEIRS: Final = "ask an admin whose role has no conditions ({})"
+THEIRS: Final = "ask an admin whose role does not have these conditions: {}"
 
 
 def refuse_wider(

@@ -38,7 +38,7 @@ async def page(tx: Tx, actor: Actor, after: str, limit: int) -> list[ServiceAcco
 
 async def create_key(tx: Tx, actor: Actor, id: str, *, name: str, days: int | None) -> NewKey:
     """A key with which it may do what it was given roles for."""
-    account = await _taken_over(tx, actor, id, "key.create")
+    account = await _handed_on(tx, actor, id, "key.create")
     if account.disabled_at is not None:
         raise Conflict(f"service account {id} is disabled; enable it before it gets a key")
     return await keys.create(
@@ -58,7 +58,7 @@ async def disable(tx: Tx, actor: Actor, id: str) -> ServiceAccount:
 
 async def enable(tx: Tx, actor: Actor, id: str) -> ServiceAccount:
     """Its keys are good again, as far as they did not run out."""
-    account = await _taken_over(tx, actor, id, "service_account.enable")
+    account = await _handed_on(tx, actor, id, "service_account.enable")
     if account.disabled_at is None:
         return account
     return await _set(tx, actor, account, None, "enable")
@@ -76,7 +76,7 @@ async def _set(
     return replace(account, disabled_at=disabled_at)
 
 
-async def _taken_over(tx: Tx, actor: Actor, id: str, action: str) -> ServiceAccount:
+async def _handed_on(tx: Tx, actor: Actor, id: str, action: str) -> ServiceAccount:
     """One whose roles the actor may hand on: who makes it a key, or brings it back, may hold it."""
     account = await _permitted(tx, actor, id, action)
     given = await grants.of(tx, account.id)

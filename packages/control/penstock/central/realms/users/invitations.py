@@ -70,7 +70,7 @@ async def reset(tx: Tx, actor: Actor, id: str, *, second_factor: bool) -> NewInv
 
     Both stay as they are until it is accepted: an old password alone never lets anyone in.
     """
-    user = await service.taken_over(tx, actor, id, "user.reset")
+    user = await service.handed_on(tx, actor, id, "user.reset")
     await hosting.refuse_hosted(tx, user.tenant_id, "a password")
     made = await _make(
         tx, user.tenant_id, user.email, user.role, clears_second_factor=second_factor

@@ -89,7 +89,7 @@ async def disable(tx: Tx, actor: Actor, id: str) -> User:
 
 async def enable(tx: Tx, actor: Actor, id: str) -> User:
     """Let a disabled or locked user in again."""
-    user = await taken_over(tx, actor, id, "user.enable")
+    user = await handed_on(tx, actor, id, "user.enable")
     enabled = replace(user, disabled_at=None, failures=0, locked_until=None)
     await store.save(tx, enabled)
     audit.record(
@@ -125,7 +125,7 @@ async def locked(tx: Tx, actor: Actor, id: str, action: str) -> User:
     return user
 
 
-async def taken_over(tx: Tx, actor: Actor, id: str, action: str) -> User:
+async def handed_on(tx: Tx, actor: Actor, id: str, action: str) -> User:
     """A user whose roles the actor may hand on: who holds a way to their password, or brings them
     back, may be them."""
     user = await locked(tx, actor, id, action)
