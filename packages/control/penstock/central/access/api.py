@@ -7,8 +7,8 @@ from fastapi import APIRouter, Depends
 from pydantic import Field
 
 from penstock.central.access import personal
+from penstock.central.access.model import Key
 from penstock.central.access.personal import LIFE_MAX
-from penstock.central.access.store import Key
 from penstock.kernel.names import Name
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once

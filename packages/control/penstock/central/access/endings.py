@@ -5,6 +5,7 @@ made meanwhile is seen here, or its maker sees that the session is over (`person
 """
 
 from penstock.central.access import store
+from penstock.central.access.model import Key
 from penstock.kernel import audit
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
@@ -22,7 +23,7 @@ async def of_client(tx: Tx, actor: Actor, tenant_id: TenantId, client_id: str, r
     _tell(tx, actor, await store.revoke_of_client(tx, tenant_id, client_id), reason)
 
 
-def _tell(tx: Tx, actor: Actor, ended: list[store.Key], reason: str) -> None:
+def _tell(tx: Tx, actor: Actor, ended: list[Key], reason: str) -> None:
     for key in ended:
         before = {"name": key.name, "role": key.role, "revoked_at": None}
         audit.record(

@@ -8,7 +8,7 @@ from typing import Final
 from penstock.central.access import keys, store
 from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.access.keys import NewKey
-from penstock.central.access.store import Key
+from penstock.central.access.model import Key
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import service as users
 from penstock.central.tenants import service as tenants

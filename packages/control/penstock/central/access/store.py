@@ -1,34 +1,17 @@
 """All SQL that lists and ends API keys. (`keys` makes them and looks them up at every call.)"""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 import asyncpg
 
+from penstock.central.access.model import Key
 from penstock.kernel.db import Tx
-from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId
+from penstock_contracts.ids import KeyId, TenantId, UserId
 
 COLUMNS: Final = (
     "id, tenant_id, user_id, service_account_id, client_id, name, role, scopes, created_at, "
     "expires_at, revoked_at"
 )
-
-
-@dataclass(frozen=True)
-class Key:
-    id: KeyId
-    tenant_id: TenantId | None
-    user_id: UserId | None
-    service_account_id: ServiceAccountId | None
-    client_id: str | None  # through which its owner made it
-    name: str
-    role: str
-    scopes: Sequence[str] | None
-    created_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
 
 
 def _key(row: asyncpg.Record) -> Key:

@@ -7,7 +7,7 @@ from datetime import datetime
 from fastapi import APIRouter, Request, Response
 
 from penstock.central.access import personal
-from penstock.central.access.store import Key
+from penstock.central.access.model import Key
 from penstock.central.realms import web
 from penstock.central.realms.grants import consents
 from penstock.central.realms.pages import browsers
