@@ -86,6 +86,9 @@ def test_a_lost_journal_goes_on_after_what_the_site_has_read(tmp_path: Path) -> 
         await own.apply(entries(1, 2))
         await own.finish(1, "task-1", b"r1", 0)
         await own.finish(2, "task-2", b"r2", 0)
+        await own.renumber(50)
+        assert await own.head() == 52
+        await own.renumber(51)  # it is there already
         assert await own.read(50, 10) == [link.Outgoing(51, b"r1"), link.Outgoing(52, b"r2")]
 
     play(tmp_path, script)

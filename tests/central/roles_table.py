@@ -176,6 +176,9 @@ TABLE: Final[dict[str, Row]] = {
     "GET /v1/allocations/{allocation}/receipt/replay": Row(
         "200 200 404 404 200 200 200 200 200 404", UNSEEN
     ),
+    "POST /v1/allocations/{allocation}/abandon": Row(
+        "409 403 404 404 403 403 403 403 403 404", UNSEEN, {"reason": "the node is gone"}
+    ),
     "POST /v1/allocations/{allocation}/release": Row(
         "202 403 404 404 202 202 202 202 403 404", UNSEEN
     ),

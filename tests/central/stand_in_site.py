@@ -120,6 +120,12 @@ class StandInSite:
             self._acknowledged = max(self._acknowledged, seq)
             self._changed.notify_all()
 
+    async def head(self) -> int:
+        return self._seq
+
+    async def renumber(self, after: int) -> None:
+        raise AssertionError("nothing was lost")
+
     # The inbox of the link.
 
     async def cursor(self) -> int:

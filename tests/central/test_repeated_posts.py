@@ -51,6 +51,9 @@ FILE: Final[Json] = {"tenant": "raced-too", "admin": {"email": "ada@example.com"
 POSTS: Final = {
     "/v1/allocations": Post(201, 1, LEASE, {**LEASE, "gpus": 2}, caller="member"),
     "/v1/allocations/{allocation}/release": Post(202, 1, caller="member"),
+    "/v1/allocations/{allocation}/abandon": Post(
+        202, 1, BECAUSE, after="/v1/allocations/{allocation}/release"
+    ),
     "/v1/tenants": Post(201, 2, {"name": "raced"}),  # it and its first organization
     "/v1/tenants/{tenant}/keys": Post(201, 1, {"name": "k", "role": "viewer"}, secret=True),
     "/v1/tenants/{tenant}/credits": Post(201, 1, CREDIT, {**CREDIT, "amount_micros": 6}),

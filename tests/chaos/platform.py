@@ -45,7 +45,8 @@ class Platform:
         self.points.mkdir()
         self.postgres = EmbeddedPostgres(self.data / "postgres", SETTINGS)
         self.central_up = threading.Event()
-        self._site_environment = dict(site_environment or {})
+        # Agents are killed again and again here: their links need not hold first.
+        self._site_environment = {"PENSTOCK_SITE_LINK_HOLD_S": "0", **(site_environment or {})}
         self._central_environment = dict(central_environment or {})
         self._started: list[Program] = []
 

@@ -112,6 +112,12 @@ class Idle:
 
     async def acknowledge(self, seq: int) -> None: ...
 
+    async def head(self) -> int:
+        return 0
+
+    async def renumber(self, after: int) -> None:
+        raise AssertionError("nothing was lost")
+
     async def cursor(self) -> int:
         return 0
 
@@ -128,3 +134,27 @@ async def test_a_link_that_breaks_while_it_is_cancelled_is_cancelled() -> None:
     running.cancel()
     await asyncio.wait({running})
     assert running.cancelled()
+
+
+HUGE = [link.SEQ_MAX, (1 << 63) - 1, (1 << 64) - 1]
+
+
+@given(st.integers(0, link.SEQ_MAX), st.integers(0, (1 << 64) - 1), st.integers(0, (1 << 64) - 1))
+def test_no_entry_moves_the_cursor_further_than_could_be(
+    cursor: int, seq: int, previous: int
+) -> None:
+    try:
+        fresh = link.accept(cursor, [Entry(seq=seq, previous=previous)])
+    except ProtocolViolated:
+        return
+    assert sequences(fresh) in ([], [seq])
+    assert previous < seq
+    assert not fresh or previous <= cursor < seq <= min(cursor + link.STEP_MAX, link.SEQ_MAX)
+
+
+@pytest.mark.parametrize("seq", HUGE)
+def test_a_forged_sequence_is_a_violation_and_none_before_it_is_lost(seq: int) -> None:
+    with pytest.raises(ProtocolViolated, match="too far ahead"):
+        link.accept(0, [Entry(seq=1), Entry(seq=seq, previous=0)])
+    with pytest.raises(ProtocolViolated, match="says that it follows"):
+        link.accept(0, [Entry(seq=seq, previous=seq)])

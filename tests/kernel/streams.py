@@ -71,6 +71,12 @@ class Silent:
     async def acknowledge(self, seq: int) -> None:
         raise AssertionError("nothing was sent")
 
+    async def head(self) -> int:
+        return 0
+
+    async def renumber(self, after: int) -> None:
+        raise AssertionError("nothing was lost")
+
     async def cursor(self) -> int:
         return 0
 

@@ -17,7 +17,6 @@ from penstock_contracts.wire_pb2 import Entry
 
 SCHEMA: Final = store.SCHEMA
 Pending = store.Pending
-SEQ_MAX: Final = (1 << 63) - 1
 RECEIVED: Final = Failpoint("agent.task.received")
 
 T = TypeVar("T")
@@ -56,8 +55,6 @@ class NodeJournal:
         return self._received.value
 
     async def apply(self, entries: Sequence[Entry]) -> int:
-        if any(entry.seq > SEQ_MAX for entry in entries):
-            raise link.ProtocolViolated("a sequence number is out of range")
         cursor = await self._run(lambda db: store.receive(db, self._node_id, entries))
         RECEIVED.hit()
         self._received.reach(cursor)
@@ -66,17 +63,19 @@ class NodeJournal:
     # ----------------------------------------------------------- link.Outbox
 
     async def read(self, after: int, limit: int) -> Sequence[link.Outgoing]:
-        if after > SEQ_MAX // 2:  # no node sends that many results
-            raise link.ProtocolViolated("the site's cursor is out of range")
-        entries, sent = await self._run(lambda db: store.unsent(db, self._node_id, after, limit))
-        self._sent.reach(sent)
-        return entries
+        return await self._run(lambda db: store.unsent(db, self._node_id, after, limit))
 
     async def wait(self, after: int) -> None:
         await self._sent.beyond(after)
 
     async def acknowledge(self, seq: int) -> None:
-        await self._run(lambda db: store.acknowledge(db, self._node_id, min(seq, SEQ_MAX)))
+        await self._run(lambda db: store.acknowledge(db, self._node_id, seq))
+
+    async def head(self) -> int:
+        return (await self._run(lambda db: store.positions(db, self._node_id))).sent
+
+    async def renumber(self, after: int) -> None:
+        self._sent.reach(await self._run(lambda db: store.renumber(db, self._node_id, after)))
 
     # ---------------------------------------------------------- the executor
 

@@ -139,34 +139,22 @@ def answer(db: sqlite3.Connection, node_id: str, seq: int, body: bytes) -> int:
     return int(sent)
 
 
-def unsent(
-    db: sqlite3.Connection, node_id: str, after: int, limit: int
-) -> tuple[list[link.Outgoing], int]:
-    """What follows `after`, and the last number given."""
-    sent = positions(db, node_id).sent
-    if after > sent:
-        sent = _renumber(db, node_id, after)
+def unsent(db: sqlite3.Connection, node_id: str, after: int, limit: int) -> list[link.Outgoing]:
     rows = db.execute(
         "SELECT seq, body FROM outbox WHERE node_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         (node_id, after, limit),
     )
-    return [link.Outgoing(*row) for row in rows], sent
+    return [link.Outgoing(*row) for row in rows]
 
 
 def acknowledge(db: sqlite3.Connection, node_id: str, seq: int) -> None:
     db.execute("DELETE FROM outbox WHERE node_id = ? AND seq <= ?", (node_id, seq))
 
 
-def forget_old_results(db: sqlite3.Connection, now_us: int) -> None:
-    db.execute("DELETE FROM results WHERE finished_at_us < ?", (now_us - RESULTS_KEPT_US,))
-
-
-def _renumber(db: sqlite3.Connection, node_id: str, after: int) -> int:
-    """Number what waits from `after` on: the site has read further than this journal knows.
-
-    That is so when the journal was lost or restored; without this, the site would skip
-    everything until the numbers catch up.
-    """
+def renumber(db: sqlite3.Connection, node_id: str, after: int) -> int:
+    """Number what waits from `after` on, if no number is that high yet; the last one given."""
+    if (sent := positions(db, node_id).sent) >= after:
+        return sent
     rows = db.execute(
         "DELETE FROM outbox WHERE node_id = ? RETURNING seq, body", (node_id,)
     ).fetchall()
@@ -176,6 +164,10 @@ def _renumber(db: sqlite3.Connection, node_id: str, after: int) -> int:
     sent = after + len(numbered)
     db.execute("UPDATE feeds SET sent = ? WHERE node_id = ?", (sent, node_id))
     return sent
+
+
+def forget_old_results(db: sqlite3.Connection, now_us: int) -> None:
+    db.execute("DELETE FROM results WHERE finished_at_us < ?", (now_us - RESULTS_KEPT_US,))
 
 
 def _fence(db: sqlite3.Connection, node_id: str, slot_id: str) -> Fence | None:

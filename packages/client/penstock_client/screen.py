@@ -20,7 +20,9 @@ STYLES: Final = {
     **dict.fromkeys(
         ("queued", "placed", "releasing", "cleaning", "proposed", "draining", "suspended"), "yellow"
     ),
-    **dict.fromkeys(("failed", "cleanup_blocked", "expired", "unavailable", "undone"), "red"),
+    **dict.fromkeys(
+        ("failed", "cleanup_blocked", "abandoned", "expired", "unavailable", "undone"), "red"
+    ),
     **dict.fromkeys(("released", words.NONE), "dim"),
 }
 

@@ -28,12 +28,14 @@ class Journey:
 CREATION: Final = Journey(
     "allocation.placed",
     "active",
-    frozenset({"active", "failed", "releasing", "released", "cleanup_blocked", "expired"}),
+    frozenset(
+        {"active", "failed", "releasing", "released", "cleanup_blocked", "abandoned", "expired"}
+    ),
 )
 RELEASE: Final = Journey(
     "allocation.releasing",
     "released",
-    frozenset({"released", "failed", "cleanup_blocked", "expired"}),
+    frozenset({"released", "failed", "cleanup_blocked", "abandoned", "expired"}),
 )
 
 

@@ -4,19 +4,30 @@ Each side says how far it has read, then sends what the other lacks and
 acknowledges what it has durably applied. Whatever happens to the connection, the
 next one starts from the receivers' own cursors, so nothing is lost; an entry at or
 below the cursor is skipped, so nothing is doubled.
+
+A peer may send any number; only numbers that could be are believed. A frame with another
+one is a violation: nothing moves, the peer is told why, and the link ends. An entry in
+sequence whose *body* is refused is no violation: its receiver sets it aside and goes on.
 """
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from penstock_contracts import VERSION
-from penstock_contracts.wire_pb2 import Ack, Entry, Frame, Hello
+from penstock_contracts.wire_pb2 import Ack, Entry, Fault, Frame, Hello
 
 BATCH: Final = 64  # entries read, or applied, at a time
 WINDOW: Final = 1024  # entries received and not yet applied
 ENTRY_BYTES_MAX: Final = 1 << 20
+# Replaced documents, and a side restored from a backup, leave holes in the numbers; no hole is
+# larger than this. Moving a cursor to SEQ_MAX by holes takes a thousand million entries.
+STEP_MAX: Final = 1 << 32
+SEQ_MAX: Final = 1 << 62  # no feed gets this far; the stores of both ends hold twice as much
+FAULT_TEXT_MAX: Final = 300
+FAULT_TOLD_S: Final = 2.0  # longer is not waited for a peer to take the reason
 
 
 class LinkClosed(Exception):
@@ -25,6 +36,10 @@ class LinkClosed(Exception):
 
 class ProtocolViolated(Exception):
     """The peer sent what the protocol does not allow; the link must be dialled again."""
+
+
+class PeerObjected(Exception):
+    """The peer says that this side sent what the protocol does not allow, and ends the link."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +60,19 @@ class Outbox(Protocol):
         ...
 
     async def acknowledge(self, seq: int) -> None:
-        """The peer has durably applied everything up to `seq`."""
+        """The peer has durably applied everything up to `seq`, which is at most the head."""
+        ...
+
+    async def head(self) -> int:
+        """The highest sequence ever appended."""
+        ...
+
+    async def renumber(self, after: int) -> None:
+        """Number what waits anew, from `after` on, unless the head is there already.
+
+        The peer has read further than this side ever wrote, so this side was restored from
+        a backup: the peer would skip whatever has a number that it has seen.
+        """
         ...
 
 
@@ -75,14 +102,19 @@ class Stream(Protocol):
 def accept(cursor: int, entries: Sequence[Entry]) -> list[Entry]:
     """Those of `entries` that are new after `cursor`, in order; duplicates fall away.
 
-    Raises ProtocolViolated at a gap: the sender must start again from the cursor.
+    Raises ProtocolViolated at a gap, and at a number that could not be: the sender must start
+    again from the cursor.
     """
     fresh: list[Entry] = []
     for entry in entries:
+        if entry.previous >= entry.seq:
+            raise ProtocolViolated(f"entry {entry.seq} says that it follows {entry.previous}")
         if entry.seq <= cursor:
             continue
         if entry.previous > cursor:
             raise ProtocolViolated(f"entry {entry.seq} follows {entry.previous}, not {cursor}")
+        if entry.seq > min(cursor + STEP_MAX, SEQ_MAX):
+            raise ProtocolViolated(f"entry {entry.seq} cannot follow {cursor}: it is too far ahead")
         fresh.append(entry)
         cursor = entry.seq
     return fresh
@@ -90,14 +122,27 @@ def accept(cursor: int, entries: Sequence[Entry]) -> list[Entry]:
 
 async def run(stream: Stream, outbox: Outbox, inbox: Inbox) -> None:
     """Serve one connection until it breaks. Always ends by raising."""
-    await stream.write(Frame(hello=Hello(cursor=await inbox.cursor(), version=VERSION)))
-    first = await stream.read()
+    writing = asyncio.Lock()
+    try:
+        await _run(stream, writing, outbox, inbox)
+    except ProtocolViolated as violation:
+        with suppress(Exception):  # the peer may be gone; the violation is what counts
+            async with asyncio.timeout(FAULT_TOLD_S), writing:
+                fault = Fault(reason=str(violation)[:FAULT_TEXT_MAX])
+                await stream.write(Frame(fault=fault))
+        raise
+
+
+async def _run(stream: Stream, writing: asyncio.Lock, outbox: Outbox, inbox: Inbox) -> None:
+    async with writing:
+        await stream.write(Frame(hello=Hello(cursor=await inbox.cursor(), version=VERSION)))
+    first = await _read(stream)
     if first is None:
         raise LinkClosed("the peer closed the stream before its hello")
     if first.WhichOneof("frame") != "hello":
         raise ProtocolViolated("the first frame must be a hello")
+    await _resume(outbox, first.hello.cursor)
     received: asyncio.Queue[Entry] = asyncio.Queue(WINDOW)
-    writing = asyncio.Lock()
     tasks = [
         asyncio.create_task(_send(stream, writing, outbox, first.hello.cursor)),
         asyncio.create_task(_receive(stream, outbox, received)),
@@ -114,6 +159,30 @@ async def run(stream: Stream, outbox: Outbox, inbox: Inbox) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def _read(stream: Stream) -> Frame | None:
+    """The next frame; a peer's objection is raised, and so is a number that no feed has."""
+    frame = await stream.read()
+    if frame is None:
+        return None
+    if frame.HasField("fault"):
+        raise PeerObjected(f"the peer ended the link: {_line(frame.fault.reason)}")
+    entry = frame.entry
+    if max(frame.hello.cursor, frame.ack.seq, entry.seq, entry.previous) > SEQ_MAX:
+        raise ProtocolViolated("a sequence number is out of range")
+    return frame
+
+
+async def _resume(outbox: Outbox, cursor: int) -> None:
+    """Have the feed go on after the peer's cursor, also if this side lost its end."""
+    head = await outbox.head()
+    if cursor > head + STEP_MAX:
+        raise ProtocolViolated(
+            f"the reader says that it has read up to {cursor}, but the feed ends at {head}"
+        )
+    if cursor > head:
+        await outbox.renumber(cursor)
+
+
 async def _send(stream: Stream, writing: asyncio.Lock, outbox: Outbox, sent: int) -> None:
     while True:
         entries = await outbox.read(sent, BATCH)
@@ -127,9 +196,14 @@ async def _send(stream: Stream, writing: asyncio.Lock, outbox: Outbox, sent: int
 
 
 async def _receive(stream: Stream, outbox: Outbox, received: asyncio.Queue[Entry]) -> None:
-    while (frame := await stream.read()) is not None:
+    head = await outbox.head()  # it only grows, so it is asked again only when it seems passed
+    while (frame := await _read(stream)) is not None:
         match frame.WhichOneof("frame"):
             case "ack":
+                if frame.ack.seq > head and frame.ack.seq > (head := await outbox.head()):
+                    raise ProtocolViolated(
+                        f"entry {frame.ack.seq} is acknowledged, but the feed ends at {head}"
+                    )
                 await outbox.acknowledge(frame.ack.seq)
             case "entry":
                 if len(frame.entry.body) > ENTRY_BYTES_MAX:
@@ -150,3 +224,8 @@ async def _apply(
         cursor = await inbox.apply(entries)
         async with writing:
             await stream.write(Frame(ack=Ack(seq=cursor)))
+
+
+def _line(said: str) -> str:
+    """What a peer says, as part of a sentence of ours."""
+    return "".join(letter if letter.isprintable() else " " for letter in said[:FAULT_TEXT_MAX])

@@ -24,6 +24,7 @@ from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest
 CALL_TIMEOUT_S: Final = 10.0
 RETRY_S_MIN: Final = 0.1
 RETRY_S_MAX: Final = 5.0
+FAULT_RETRY_S_MAX: Final = 60.0  # what the protocol does not allow is not put right by haste
 REFUSALS: Final = {
     grpc.StatusCode.PERMISSION_DENIED,
     grpc.StatusCode.UNAUTHENTICATED,
@@ -144,6 +145,7 @@ class Member:
         """Keep one link to the plane above, for ever; `changed` hears it come and go."""
         delay_s = RETRY_S_MIN
         while True:
+            faulty = False
             held = self.membership
             channel = rpc.channel(
                 held.link_address, held.server_name, held.root_pem.encode(), self.identity
@@ -156,10 +158,11 @@ class Member:
                     await link.run(rpc.ClientStream(channel), outbox, inbox)
             except Exception as error:  # whatever broke it, the answer is to dial again
                 changed(False, _reason(error))
-            if asyncio.get_running_loop().time() - started > RETRY_S_MAX:
+                faulty = _is_fault(error)
+            if not faulty and asyncio.get_running_loop().time() - started > RETRY_S_MAX:
                 delay_s = RETRY_S_MIN
             await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
-            delay_s = min(delay_s * 2, RETRY_S_MAX)
+            delay_s = min(delay_s * 2, FAULT_RETRY_S_MAX if faulty else RETRY_S_MAX)
 
 
 def load(folder: Path) -> Member | None:
@@ -239,6 +242,13 @@ def _membership(enrolment: Enrolment, token: JoinToken) -> Membership:
 
 def _save(folder: Path, membership: Membership) -> None:
     files.write_private(folder / "membership.json", json.dumps(asdict(membership)).encode())
+
+
+def _is_fault(error: Exception) -> bool:
+    """Whether one of the two sides says that the other broke the protocol."""
+    if isinstance(error, grpc.aio.AioRpcError):
+        return error.code() is grpc.StatusCode.FAILED_PRECONDITION
+    return isinstance(error, link.ProtocolViolated | link.PeerObjected)
 
 
 def _reason(error: Exception) -> str:

@@ -65,14 +65,16 @@ TASK_STATUS_REFUSED: TaskStatus
 TASK_STATUS_EXPIRED: TaskStatus
 
 class Frame(_message.Message):
-    __slots__ = ("hello", "entry", "ack")
+    __slots__ = ("hello", "entry", "ack", "fault")
     HELLO_FIELD_NUMBER: _ClassVar[int]
     ENTRY_FIELD_NUMBER: _ClassVar[int]
     ACK_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
     hello: Hello
     entry: Entry
     ack: Ack
-    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., entry: _Optional[_Union[Entry, _Mapping]] = ..., ack: _Optional[_Union[Ack, _Mapping]] = ...) -> None: ...
+    fault: Fault
+    def __init__(self, hello: _Optional[_Union[Hello, _Mapping]] = ..., entry: _Optional[_Union[Entry, _Mapping]] = ..., ack: _Optional[_Union[Ack, _Mapping]] = ..., fault: _Optional[_Union[Fault, _Mapping]] = ...) -> None: ...
 
 class Hello(_message.Message):
     __slots__ = ("cursor", "version")
@@ -97,6 +99,12 @@ class Ack(_message.Message):
     SEQ_FIELD_NUMBER: _ClassVar[int]
     seq: int
     def __init__(self, seq: _Optional[int] = ...) -> None: ...
+
+class Fault(_message.Message):
+    __slots__ = ("reason",)
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    def __init__(self, reason: _Optional[str] = ...) -> None: ...
 
 class Signed(_message.Message):
     __slots__ = ("payload", "signature")
@@ -249,14 +257,16 @@ class NodeEnrolled(_message.Message):
     def __init__(self, node_id: _Optional[str] = ..., name: _Optional[str] = ..., public_key: _Optional[bytes] = ...) -> None: ...
 
 class NodePresence(_message.Message):
-    __slots__ = ("node_id", "connected", "at_us")
+    __slots__ = ("node_id", "connected", "at_us", "reason")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     CONNECTED_FIELD_NUMBER: _ClassVar[int]
     AT_US_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     connected: bool
     at_us: int
-    def __init__(self, node_id: _Optional[str] = ..., connected: _Optional[bool] = ..., at_us: _Optional[int] = ...) -> None: ...
+    reason: str
+    def __init__(self, node_id: _Optional[str] = ..., connected: _Optional[bool] = ..., at_us: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class AllocationObserved(_message.Message):
     __slots__ = ("allocation_id", "revision", "observed", "at_us", "reason", "fences")

@@ -46,7 +46,7 @@ def ls(
         Only this project's.
     status
         Only those with this status: queued, placed, active, releasing, released, failed,
-        cleanup_blocked, expired.
+        cleanup_blocked, abandoned, expired.
     limit
         At most this many.
     cursor
@@ -141,6 +141,22 @@ def release(id: str, /, *, watch: Flag = False, options: Changing = UNSAID) -> i
     with session.start(options) as run:
         given = run.client.allocations.release(id)
         return finish(run, options, given, watching.RELEASE if watch else None)
+
+
+@app.command
+def abandon(id: str, /, *, reason: str, options: Options = UNSET) -> int:
+    """Give up a release that cannot end, because the node does not prove cleanup.
+
+    For operators. The tenant has its quota back; the slots stay blocked until the node proves
+    that they are clean.
+
+    Parameters
+    ----------
+    reason
+        Kept with the evidence and in the audit log; the tenant reads it, too.
+    """
+    with session.start(options) as run:
+        return finish(run, options, run.client.allocations.abandon(id, reason=reason), None)
 
 
 @app.command

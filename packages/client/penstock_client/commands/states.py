@@ -93,6 +93,7 @@ ADVICE: Final = {
     "placed": "penstock events --follow --subject {id}",
     "active": "penstock allocation release {id} --watch",
     "releasing": "penstock events --follow --subject {id}",
+    "abandoned": "penstock allocation timeline {id} says who gave it up, and why",
     "released": "penstock usage ls --allocation {id}",
     "failed": "penstock allocation timeline {id}",
     "cleanup_blocked": "penstock slot show SLOT says why; then penstock slot cleanup SLOT",

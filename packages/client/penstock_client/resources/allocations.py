@@ -65,6 +65,11 @@ class Allocations:
         """Give the GPUs back, or cancel the wait. Slots are free once their cleanup is proven."""
         return single.fetch(self.transport, requests.post("allocations", id, "release"), Allocation)
 
+    def abandon(self, id: str, *, reason: str) -> Allocation:
+        """Give up a release that cannot end: the quota is returned, the slots stay blocked."""
+        request = requests.post("allocations", id, "abandon", reason=reason)
+        return single.fetch(self.transport, request, Allocation)
+
     def timeline(self, id: str) -> Page[Event]:
         return pages.collect(self.transport, requests.get("allocations", id, "timeline"), Event)
 

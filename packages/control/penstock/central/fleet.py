@@ -43,6 +43,7 @@ class NodeRow(TypedDict):
     approved: list[bool]
     free: list[bool]
     unready: str
+    away_reason: str
 
 
 class Change(NamedTuple):

@@ -1,5 +1,6 @@
 """Central's end of the site link: join, and the two feeds of a connected site."""
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 
@@ -73,7 +74,7 @@ class SiteLinks:
 
         return await listeners.answer(context, work())
 
-    async def _serve(self, peer: Peer, stream: rpc.ServerStream) -> None:
+    async def _serve(self, peer: Peer, stream: rpc.ServerStream, _life: asyncio.Timeout) -> None:
         site_id = SiteId.parse(peer.id)
         session = f"{self._settings.replica}:{EventId.new()}"
         await self._database.run(lambda tx: sites.connected(tx, site_id, peer.public_key, session))

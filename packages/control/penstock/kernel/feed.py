@@ -51,9 +51,16 @@ def append(tx: Tx, feed: str, body: bytes, *, key: str | None = None) -> None:
     tx.outgoing.entries.append(FeedEntry(feed, key, body))
 
 
-async def hold(tx: Tx, source: str) -> None:
-    """Keep what a source reports waiting until this transaction ends."""
-    await tx.execute("SELECT FROM feed_cursors WHERE source = $1 FOR UPDATE", source)
+async def hold(tx: Tx, source: str) -> int:
+    """The cursor of a source, locked until the transaction ends: its entries wait meanwhile."""
+    seq: int = await tx.fetchval(
+        """
+        INSERT INTO feed_cursors AS c (source, seq) VALUES ($1, 0)
+        ON CONFLICT (source) DO UPDATE SET seq = c.seq RETURNING seq
+        """,
+        source,
+    )
+    return seq
 
 
 class Outbox:
@@ -93,6 +100,40 @@ class Outbox:
             seq,
         )
 
+    async def head(self) -> int:
+        rows = await self._database.fetch("SELECT seq FROM feed_heads WHERE feed = $1", self._feed)
+        return rows[0]["seq"] if rows else 0
+
+    async def renumber(self, after: int) -> None:
+        """Under the lock that numbers the feed, so that nobody appends meanwhile."""
+        async with self._database.transaction() as tx:
+            head: int = await tx.fetchval(
+                """
+                INSERT INTO feed_heads AS h (feed, seq) VALUES ($1, 0)
+                ON CONFLICT (feed) DO UPDATE SET seq = h.seq RETURNING seq
+                """,
+                self._feed,
+            )
+            if head >= after:
+                return
+            renumbered = await tx.execute(
+                """
+                UPDATE feed_entries e SET seq = $2 + waits.place
+                FROM (SELECT seq, row_number() OVER (ORDER BY seq) AS place
+                    FROM feed_entries WHERE feed = $1) AS waits
+                WHERE e.feed = $1 AND e.seq = waits.seq
+                """,
+                self._feed,
+                after,
+            )
+            await tx.execute(
+                "UPDATE feed_heads SET seq = $2 WHERE feed = $1", self._feed, after + renumbered
+            )
+        logger.warning(
+            "the reader was ahead of its feed: this database lost the feed's end",
+            feed=self._feed, head=head, reader=after, sent_again=renumbered,
+        )  # fmt: skip
+
 
 class Inbox:
     """Applies a source's entries, each once, in the transaction that moves the cursor."""
@@ -110,7 +151,7 @@ class Inbox:
 
     async def apply(self, entries: Sequence[Entry]) -> int:
         async with self._database.transaction() as tx:
-            cursor = await self._lock(tx)
+            cursor = await hold(tx, self._source)  # two connections of one source take turns
             fresh = link.accept(cursor, entries)
             for entry in fresh:
                 await self._apply_one(tx, entry)
@@ -121,17 +162,6 @@ class Inbox:
                     "UPDATE feed_cursors SET seq = $2 WHERE source = $1", self._source, cursor
                 )
         return cursor
-
-    async def _lock(self, tx: Tx) -> int:
-        """The cursor, locked: two connections of one source take turns."""
-        seq: int = await tx.fetchval(
-            """
-            INSERT INTO feed_cursors AS c (source, seq) VALUES ($1, 0)
-            ON CONFLICT (source) DO UPDATE SET seq = c.seq RETURNING seq
-            """,
-            self._source,
-        )
-        return seq
 
     async def _apply_one(self, tx: Tx, entry: Entry) -> None:
         try:

@@ -26,11 +26,12 @@ from penstock_contracts.wire_pb2 import Enrolment
 
 logger = log.get(__name__)
 
-Serve = Callable[[Peer, rpc.ServerStream], Awaitable[None]]
 END_S_MAX: Final = 1.0
 CANCELLED_S_MAX: Final = 2.0  # to say that a peer left, after that was cancelled
 REPLACED: Final = (grpc.StatusCode.ABORTED, "another connection took over")
 ENDING: Final = (grpc.StatusCode.UNAVAILABLE, "this process is being restarted; dial again")
+Serve = Callable[[Peer, rpc.ServerStream, asyncio.Timeout], Awaitable[None]]
+"""Serves one link. The timeout is the peer's certificate: it has expired if that ran out."""
 STATUS: Final[dict[type[Problem], grpc.StatusCode]] = {
     Unauthenticated: grpc.StatusCode.UNAUTHENTICATED,
     Forbidden: grpc.StatusCode.PERMISSION_DENIED,
@@ -143,6 +144,11 @@ class Links:
             await task
         except (Problem, InvalidId) as refusal:
             await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refusal))
+        except link.ProtocolViolated as violation:  # in our own words, so it may be told
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(violation))
+        except Exception as error:  # a peer is told nothing of our insides
+            logger.error("link failed", peer=peer.id, exc_info=error)
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "not now; dial again")
         except asyncio.CancelledError:
             task.cancel()
             if not context.cancelled():
@@ -170,14 +176,17 @@ class Links:
     async def _run(self, peer: Peer, stream: rpc.ServerStream, life_s: float) -> None:
         """Until the connection breaks or the certificate runs out: then the peer dials again."""
         try:
-            async with asyncio.timeout(life_s):
-                await self._serve(peer, stream)
+            async with asyncio.timeout(life_s) as life:
+                await self._serve(peer, stream, life)
         except TimeoutError:
             logger.info("certificate ran out", peer=peer.id)
         except (link.LinkClosed, grpc.aio.BaseError, ConnectionError) as error:
             logger.info("link closed", peer=peer.id, why=str(error))
+        except link.PeerObjected as error:
+            logger.warning("the peer ended its link", peer=peer.id, why=str(error))
         except link.ProtocolViolated as error:
             logger.warning("link protocol violated", peer=peer.id, why=str(error))
+            raise
 
 
 async def to_the_end(work: Awaitable[None]) -> None:

@@ -12,6 +12,8 @@ from penstock_client.views.fleet import Node
 
 QUIET_S: Final = 10.0  # with no event for this long, look anyway and say what is missing
 SPACING_S: Final = 0.1
+PATIENCE_S: Final = 20.0  # if no further node became ready for this long, the rest is left behind
+NAMED_MAX: Final = 5
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,27 @@ async def until_ready(
     names: Sequence[str],
     progress: Callable[[int], None],
     overdue: Callable[[str], None],
-) -> None:
-    """Return when every named node is connected and can be scheduled."""
+    patience_s: float = PATIENCE_S,
+) -> dict[str, str]:
+    """Return when every named node can be scheduled, or no further one comes to be.
+
+    Those that cannot, each with why: one bad node must not keep the others from being used.
+    """
+    loop = asyncio.get_running_loop()
     queue = pump.subscribe()
+    most, since = 0, loop.time()
     try:
         while missing := _missing(await nodes_of(client, site), names):
-            progress(len(names) - len(missing))
-            if not await next_change(queue, QUIET_S):
-                overdue(_describe(missing))
+            ready = len(names) - len(missing)
+            progress(ready)
+            if ready > most:
+                most, since = ready, loop.time()
+            left_s = since + patience_s - loop.time()
+            if left_s <= 0:
+                break
+            if not await next_change(queue, min(QUIET_S, left_s)):
+                overdue(f"still waiting for {describe(missing, 1)}")
+        return missing
     finally:
         pump.unsubscribe(queue)
 
@@ -89,14 +104,13 @@ def _missing(nodes: Sequence[Node], names: Sequence[str]) -> dict[str, str]:
 
 
 def _why_not(node: Node) -> str:
-    if not node["connected"]:
-        return "is not connected"
     if node["posture"] == "unavailable":
         return node["posture_reason"] or "has no approved slots"
-    return ""
+    return "" if node["connected"] else "is not connected"
 
 
-def _describe(missing: dict[str, str]) -> str:
-    name, why = next(iter(missing.items()))
-    others = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-    return f"still waiting for {name} ({why}){others}"
+def describe(missing: dict[str, str], most: int = NAMED_MAX) -> str:
+    """The first of them, each with why, and how many more there are."""
+    named = [f"{name} ({why})" for name, why in list(missing.items())[:most]]
+    more = [f"{len(missing) - most} more"] if len(missing) > most else []
+    return ", and ".join([", ".join(named), *more])

@@ -52,7 +52,7 @@ class Stack:
         self._pump: EventPump | None = None
 
     async def start(self) -> Running:
-        """Start everything; returns when every node can be leased from."""
+        """Start everything; returns when every node that comes can be leased from."""
         options, data = self._options, self._data
         hardware = await profile.check(options.hardware, data / "agent", options.faults)
         remembered = memory.recall(data, hardware.name)
@@ -126,8 +126,16 @@ class Stack:
                 step.title = f"{nodes} × {hardware}: slots approved ({ready})"
 
             names = [tokens.node_name(number) for number in range(1, nodes + 1)]
-            await fleet.until_ready(client, pump, platform.site, names, progress, self._screen.line)
-            step.title = f"{nodes} × {hardware}: slots approved"
+            missing = await fleet.until_ready(
+                client, pump, platform.site, names, progress, self._screen.line
+            )
+            if not missing:
+                step.title = f"{nodes} × {hardware}: slots approved"
+        if missing:
+            self._screen.line(
+                f"Going on without {fleet.describe(missing)}. `penstock node ls` shows when they "
+                "are back."
+            )
 
 
 def _api_port(asked: int, remembered: Memory) -> int:

@@ -10,6 +10,7 @@ PHRASES: Final[Mapping[str, str]] = {
     "allocation.placed": "slots claimed in the database; nobody else can have them",
     "allocation.releasing": "release asked for; the slots stay claimed until they are proven clean",
     "allocation.released": "cleanup is proven for every slot; the GPUs may be leased again",
+    "allocation.abandoned": "nobody waits for its cleanup any more; the slots stay blocked",
     "allocation.failed": "it could not be realized",
     "usage.begun": "from now on the tenant pays",
     "usage.ended": "from now on the tenant pays no more",

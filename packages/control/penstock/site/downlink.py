@@ -1,11 +1,13 @@
 """The site's end of the agent link: join, and the two feeds of a connected node."""
 
-from contextlib import AbstractAsyncContextManager
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from cryptography import x509
 
-from penstock.kernel import listeners
+from penstock.kernel import listeners, log
 from penstock.kernel.authority import Authority, to_pem
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Inbox, Outbox
@@ -14,6 +16,7 @@ from penstock.kernel.wakeups import Wakeups
 from penstock.site.nodes import discovery, enrolment, presence
 from penstock.site.nodes.enrolment import Door
 from penstock.site.nodes.model import Node
+from penstock.site.nodes.presence import Ending
 from penstock.site.settings import SiteSettings
 from penstock.site.tasks import service as tasks
 from penstock.site.tasks.service import Tasks
@@ -22,6 +25,8 @@ from penstock_contracts.identity import Peer, PrivateKey
 from penstock_contracts.ids import EventId, SiteId
 from penstock_contracts.membership import Member
 from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest
+
+logger = log.get(__name__)
 
 
 class NodeLinks:
@@ -40,16 +45,22 @@ class NodeLinks:
         self._tasks = ordered
         self._server_name = f"{SiteId.parse(member.id).suffix}.site.penstock.internal"
         self._door = Door(settings.link_address, member.key.public())
+        self._stopping = False
 
-    def listen(self) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def listen(self) -> AsyncGenerator[None, None]:
         """Serve until the block ends."""
         links = Links(self._authority, "node", self._serve)
-        return listeners.listen_both(
+        async with listeners.listen_both(
             (self._settings.join_listen, rpc.join_service(self._enrol, self._renew)),
             (self._settings.link_listen, links),
             self._issue,
             self._member.membership.ca_root_pem,
-        )
+        ):
+            try:
+                yield
+            finally:
+                self._stopping = True
 
     def _authority(self) -> Authority:
         """The site's own, as renewed last."""
@@ -77,28 +88,55 @@ class NodeLinks:
 
         return await listeners.answer(context, work())
 
-    async def _serve(self, peer: Peer, stream: rpc.ServerStream) -> None:
+    async def _serve(self, peer: Peer, stream: rpc.ServerStream, life: asyncio.Timeout) -> None:
         """A node reaches its own tasks and nothing else."""
         session = f"{self._settings.executor}:{EventId.new()}"
-        node = await self._database.run(lambda tx: self._connected(tx, peer, session))
+        node, hold_s = await self._database.run(lambda tx: self._connected(tx, peer, session))
+        holding = asyncio.create_task(self._hold(node, session, hold_s))
+        fault = ""
+        try:
+            await self._run(node, stream)
+        except (link.ProtocolViolated, link.PeerObjected) as violation:
+            fault = str(violation)
+            raise
+        finally:
+            holding.cancel()
+            ending = Ending(fault, blameless=life.expired() or self._stopping)
+            first_s = self._settings.link_hold_s
+            await listeners.to_the_end(
+                self._database.run(
+                    lambda tx: presence.disconnected(tx, node.id, session, ending, first_s),
+                    patient=False,
+                )
+            )
 
+    async def _run(self, node: Node, stream: rpc.ServerStream) -> None:
         async def handle(tx: Tx, body: bytes) -> None:
             result = await tasks.finish(tx, node, body)
             if result is not None:
                 discovery.forward(tx, result, body)
 
         feed = tasks.orders(node.id)
-        try:
-            with Outbox(self._database, self._wakeups, feed) as outbox:
-                await link.run(stream, outbox, Inbox(self._database, feed, handle))
-        finally:
-            await listeners.to_the_end(
-                self._database.run(
-                    lambda tx: presence.disconnected(tx, node.id, session), patient=False
-                )
-            )
+        with Outbox(self._database, self._wakeups, feed) as outbox:
+            await link.run(stream, outbox, Inbox(self._database, feed, handle))
 
-    async def _connected(self, tx: Tx, peer: Peer, session: str) -> Node:
-        node = await presence.connected(tx, peer.id, peer.public_key, session)
-        await discovery.ask(tx, self._tasks, node.id, session)
-        return node
+    async def _connected(self, tx: Tx, peer: Peer, session: str) -> tuple[Node, float]:
+        node, hold_s = await presence.connected(
+            tx, peer.id, peer.public_key, session, self._settings.link_hold_s
+        )
+        if hold_s == 0:
+            await discovery.ask(tx, self._tasks, node.id, session)
+        return node, hold_s
+
+    async def _hold(self, node: Node, session: str, hold_s: float) -> None:
+        """Ensures that a node whose link did not hold is there again once one has."""
+        if hold_s == 0:
+            return
+        logger.warning("a link must hold first", node=node.id, hold_s=hold_s)
+        await asyncio.sleep(hold_s)
+
+        async def work(tx: Tx) -> None:
+            if await presence.held(tx, node.id, session):
+                await discovery.ask(tx, self._tasks, node.id, session)
+
+        await self._database.run(work)

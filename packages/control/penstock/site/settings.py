@@ -23,6 +23,7 @@ class SiteSettings(Settings):
     link_advertise: str = ""
     task_deadline_s: float = Field(default=600.0, gt=0, le=86_400)
     executor_silence_s: float = Field(default=20.0, ge=1, le=3600)  # longer is dead
+    link_hold_s: float = Field(default=10.0, ge=0, le=600)  # doubles with each further end
     certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

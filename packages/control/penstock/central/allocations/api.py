@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import AwareDatetime, Field
 
 from penstock.central.access.keys import Held
-from penstock.central.allocations import release, service, views
+from penstock.central.allocations import abandonment, release, service, views
 from penstock.central.allocations.model import Status
 from penstock.central.allocations.terms import NewTerms
 from penstock.central.allocations.views import AllocationView
@@ -16,10 +16,11 @@ from penstock.central.placement.queue import QUEUE_FOR_S_DEFAULT, Ask, Queue
 from penstock.kernel import idempotency, reasons
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
-from penstock.kernel.names import Reference
+from penstock.kernel.names import Reference, Text
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import (
     BareRoute,
+    Body,
     Caller,
     LeanRoute,
     Tx,
@@ -180,3 +181,17 @@ async def release_allocation(id: str, actor: Caller, tx: Tx) -> AllocationView:
     One that is `queued` is cancelled: it is `released` at once.
     """
     return AllocationView.of(await release.release(tx, actor, id), tx.now, actor)
+
+
+class Abandonment(Body):
+    reason: Annotated[Text, Field(min_length=1, description="Its tenant reads it.")]
+
+
+@router.post("/{id}/abandon", status_code=202)
+async def abandon_allocation(id: str, body: Abandonment, actor: Caller, tx: Tx) -> AllocationView:
+    """Give up a release that cannot end, because the node does not prove cleanup.
+
+    The tenant's quota is returned; the slots stay blocked until their cleanup is proven.
+    """
+    abandoned = await abandonment.abandon(tx, actor, id, body.reason)
+    return AllocationView.of(abandoned, tx.now, actor)

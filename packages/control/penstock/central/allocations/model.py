@@ -50,6 +50,7 @@ class Status(StrEnum):
     ACTIVE = "active"  # the node proved that the tenant has its GPUs
     RELEASING = "releasing"  # the tenant is done; cleanup is not proven
     CLEANUP_BLOCKED = "cleanup_blocked"  # a proof was refused; an operator must look
+    ABANDONED = "abandoned"  # an operator gave up waiting for the proof; it may still come
     RELEASED = "released"  # cleanup is proven; the slots may be reused
     FAILED = "failed"  # it could not be realized
     EXPIRED = "expired"  # no room came while it waited
@@ -101,6 +102,7 @@ class Allocation:
     correlation_id: str
     failed_reason: str
     freed_at: datetime | None
+    abandoned_at: datetime | None
     slot_ids: tuple[SlotId, ...]
     blocked_reason: str
     placed_at: datetime | None
@@ -114,6 +116,8 @@ class Allocation:
             return Status.EXPIRED
         if self.freed_at is not None or self.cancelled:
             return Status.RELEASED
+        if self.abandoned_at is not None:
+            return Status.ABANDONED
         if self.placed_at is None:
             return Status.QUEUED
         if self.desired is Desired.RELEASED:

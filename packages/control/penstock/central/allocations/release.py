@@ -68,7 +68,7 @@ async def begin(tx: Tx, allocation: Allocation, *, by: Actor = SYSTEM) -> Alloca
     events.emit(
         tx, "allocation.releasing", allocation.id, tenant_id=allocation.tenant_id, by=by.name
     )
-    return await _ask(tx, allocation, await slots.held_by(tx, allocation.id))
+    return await ask(tx, allocation, await slots.held_by(tx, allocation.id))
 
 
 async def retry_cleanup(tx: Tx, actor: Actor, slot: Slot) -> None:
@@ -85,10 +85,10 @@ async def retry_cleanup(tx: Tx, actor: Actor, slot: Slot) -> None:
         before={"state": slot.state, "blocked_reason": slot.blocked_reason},
     )  # fmt: skip
     events.emit(tx, "slot.cleanup_retried", slot.id, allocation=allocation.id)
-    await _ask(tx, allocation, await slots.held_by(tx, allocation.id))
+    await ask(tx, allocation, await slots.held_by(tx, allocation.id))
 
 
-async def _ask(tx: Tx, allocation: Allocation, held: list[Slot]) -> Allocation:
+async def ask(tx: Tx, allocation: Allocation, held: list[Slot]) -> Allocation:
     """A new revision of the desired document, with new nonces, for the slots still held."""
     asked = replace(
         allocation,

@@ -42,6 +42,7 @@ STATUS = """
         WHEN a.expired_at IS NOT NULL THEN 'expired'
         WHEN a.freed_at IS NOT NULL OR (a.placed_at IS NULL AND a.desired = 'released')
             THEN 'released'
+        WHEN a.abandoned_at IS NOT NULL THEN 'abandoned'
         WHEN a.placed_at IS NULL THEN 'queued'
         WHEN a.desired = 'released' AND held.blocked_reason <> '' THEN 'cleanup_blocked'
         WHEN a.desired = 'released' THEN 'releasing'
@@ -93,6 +94,7 @@ def read(row: asyncpg.Record) -> Allocation:
         correlation_id=row["correlation_id"],
         failed_reason=row["failed_reason"],
         freed_at=row["freed_at"],
+        abandoned_at=row["abandoned_at"],
         slot_ids=tuple(SlotId(id) for id in row["slot_ids"] or ()),
         blocked_reason=row["blocked_reason"],
         placed_at=row["placed_at"],
@@ -289,6 +291,27 @@ async def block(tx: Tx, slot_id: SlotId, fence: int, reason: str) -> None:
         slot_id,
         fence,
         reason,
+    )
+
+
+async def abandon(
+    tx: Tx, allocation: Allocation, *, by: str, reason: str, evidence: dict[str, object]
+) -> None:
+    """With its evidence: the database abandons no lease without."""
+    await tx.execute(
+        """
+        INSERT INTO abandonments (allocation_id, tenant_id, by, reason, evidence, at)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        """,
+        allocation.id,
+        allocation.tenant_id,
+        by,
+        reason,
+        evidence,
+        tx.now,
+    )
+    await tx.execute(
+        "UPDATE allocations SET abandoned_at = $2 WHERE id = $1", allocation.id, tx.now
     )
 
 

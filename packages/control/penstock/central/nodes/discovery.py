@@ -26,6 +26,10 @@ NAME_LENGTH_MAX = 63
 LEAF_LENGTH_MAX = 63
 CHECK_LENGTH_MAX = 120
 CHECKS_SAID_MAX = 3
+AWAY_REASON_LENGTH_MAX = 300
+CPUS_MAX = 1 << 16
+NUMA_NODES_MAX = 1 << 10
+MEMORY_MIB_MAX = 1 << 36  # 64 PiB
 
 
 async def node_of(tx: Tx, site_id: SiteId, id: str) -> Node:
@@ -59,12 +63,13 @@ async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
 async def present(tx: Tx, site_id: SiteId, report: NodePresence) -> None:
     await fleet.lock(tx)
     node = await node_of(tx, site_id, report.node_id)
-    if node.connected == report.connected:
+    away_reason = "" if report.connected else _line(report.reason, AWAY_REASON_LENGTH_MAX)
+    if (node.connected, node.away_reason) == (report.connected, away_reason):
         return
-    await store.set_presence(tx, node.id, report.connected)
+    await store.set_presence(tx, node.id, report.connected, away_reason)
     await fleet.changed(tx, node.id)
     happened = "node.connected" if report.connected else "node.disconnected"
-    events.emit(tx, happened, node.id, site=site_id, name=node.name)
+    events.emit(tx, happened, node.id, site=site_id, name=node.name, reason=away_reason)
 
 
 async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
@@ -105,9 +110,9 @@ def _unready(topology: Topology) -> str:
     return f"it is not ready: {named}{more} did not pass" if failed else ""
 
 
-def _line(said: str) -> str:
+def _line(said: str, length_max: int = CHECK_LENGTH_MAX) -> str:
     """What a node says, as part of a sentence of ours."""
-    return "".join(letter if letter.isprintable() else " " for letter in said[:CHECK_LENGTH_MAX])
+    return "".join(letter if letter.isprintable() else " " for letter in said[:length_max])
 
 
 def _nonsense(topology: Topology) -> str:
@@ -123,4 +128,10 @@ def _nonsense(topology: Topology) -> str:
         return "it reports a GPU twice, or one without an identity"
     if {slot.index for slot in topology.slots} != set(range(len(topology.slots))):
         return "its slots are not numbered 0, 1, 2, …"
+    parts = (topology, *topology.slots)
+    if any(part.cpus > CPUS_MAX or part.memory_mib > MEMORY_MIB_MAX for part in parts):
+        return "it reports more CPUs or memory than a machine can have"
+    numas = max(topology.numa_nodes, *(slot.numa_node for slot in topology.slots))
+    if numas > NUMA_NODES_MAX or topology.gpu_memory_mib > MEMORY_MIB_MAX:
+        return "it reports more NUMA nodes or GPU memory than a machine can have"
     return ""

@@ -32,6 +32,7 @@ class Node:
     draining: bool
     drain_reason: str
     connected: bool
+    away_reason: str  # why its site does not count it as connected; empty if it is just not there
     presence_at: datetime | None
     enrolled_at: datetime
     discovered: bool
@@ -64,6 +65,7 @@ def blocked(
     drain_reason: str,
     site_away: bool,
     connected: bool,
+    away_reason: str,
 ) -> str:
     """Why nothing new may be placed on a node; empty if something may."""
     if fault:
@@ -72,13 +74,14 @@ def blocked(
         return unready
     if draining:
         return f"draining: {drain_reason}" if drain_reason else "draining"
-    return out_of_reach(site_away=site_away, connected=connected)
+    away = "its agent's link does not hold" if away_reason else ""  # tenants read this, too
+    return out_of_reach(site_away=site_away, connected=connected, away_reason=away)
 
 
-def out_of_reach(*, site_away: bool, connected: bool) -> str:
+def out_of_reach(*, site_away: bool, connected: bool, away_reason: str) -> str:
     if site_away:
         return "its site is not connected"
-    return "" if connected else "its agent is not connected"
+    return "" if connected else away_reason or "its agent is not connected"
 
 
 def posture(node: Node, slots: list[Slot], impossible: str = "") -> tuple[Posture, str]:
@@ -94,7 +97,9 @@ def posture(node: Node, slots: list[Slot], impossible: str = "") -> tuple[Postur
         return Posture.CLEANUP_BLOCKED, f"slot {stuck[0].index}: {stuck[0].blocked_reason}"
     if node.draining:
         return Posture.DRAINING, node.drain_reason
-    if away := out_of_reach(site_away=node.site_away, connected=node.connected):
+    if away := out_of_reach(
+        site_away=node.site_away, connected=node.connected, away_reason=node.away_reason
+    ):
         return Posture.UNAVAILABLE, away
     return _occupancy(chassis, gpus), ""
 

@@ -13,7 +13,7 @@ from penstock_contracts.ids import NodeId, SiteId, TenantId
 # What is true of its site is true of the node, and comes with it.
 SELECT = """
     SELECT n.id, n.site_id, n.name, n.public_key, n.hardware, n.family, n.fault, n.unready,
-        n.draining, n.drain_reason, n.connected, n.presence_at, n.enrolled_at,
+        n.draining, n.drain_reason, n.connected, n.away_reason, n.presence_at, n.enrolled_at,
         n.topology IS NOT NULL AS discovered, coalesce(n.leaf_assigned, n.leaf) AS leaf, n.tags,
         n.reserved_for, n.price_micros_per_gpu_hour, s.tags AS site_tags, s.away AS site_away
     FROM nodes n JOIN sites s ON s.id = n.site_id
@@ -102,9 +102,13 @@ async def set_draining(tx: Tx, id: NodeId, draining: bool, reason: str) -> None:
     )
 
 
-async def set_presence(tx: Tx, id: NodeId, connected: bool) -> None:
+async def set_presence(tx: Tx, id: NodeId, connected: bool, away_reason: str) -> None:
     await tx.execute(
-        "UPDATE nodes SET connected = $2, presence_at = $3 WHERE id = $1", id, connected, tx.now
+        "UPDATE nodes SET connected = $2, presence_at = $3, away_reason = $4 WHERE id = $1",
+        id,
+        connected,
+        tx.now,
+        away_reason,
     )
 
 

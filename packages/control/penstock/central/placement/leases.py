@@ -75,6 +75,7 @@ def _new(tx: Tx, want: Want, wait: Wait, plan: Plan | None) -> Allocation:
         correlation_id=want.ask.correlation_id,
         failed_reason="",
         freed_at=None,
+        abandoned_at=None,
         slot_ids=_slots(plan) if plan else (),
         blocked_reason="",
         placed_at=tx.now if plan else None,

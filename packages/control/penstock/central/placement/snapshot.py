@@ -131,6 +131,7 @@ def _node(row: NodeRow, chassis: Slot, gpus: tuple[Slot, ...], wrong: str) -> No
             drain_reason=row["drain_reason"],
             site_away=row["site_away"],
             connected=row["connected"],
+            away_reason=row["away_reason"],
         ),
         chassis=chassis,
         gpus=gpus,

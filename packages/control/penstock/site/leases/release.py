@@ -1,7 +1,8 @@
 """The release saga: stop → clean.
 
-It only goes forward: what fails is tried again. A node that is away is waited for. A node
-that answers but cannot clean leaves its slots blocked, and central says why.
+It only goes forward: what fails is tried again. A node that is away is waited for, and asked
+again when it is back. A node that answers but cannot clean leaves its slots blocked, and
+central says why.
 """
 
 from typing import Final
@@ -10,6 +11,7 @@ from penstock.kernel.db import Tx
 from penstock.site.leases import hands, service, store
 from penstock.site.leases.saga import Saga, Step, StepFailed, Superseded
 from penstock.site.leases.store import Lease
+from penstock.site.nodes import presence
 from penstock.site.tasks.service import NoAnswer, Tasks
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.wire_pb2 import TaskResult
@@ -74,12 +76,26 @@ class Release:
                     task, lease.id, begin, lease.document.correlation_id
                 )
             except NoAnswer:
+                await self._until_connected(lease)
                 continue
             if result.status == wire.TASK_STATUS_EXPIRED:
                 continue
             failures += result.status != wire.TASK_STATUS_DONE
             if result.status == wire.TASK_STATUS_DONE or failures == FAILURES_MAX:
                 return result
+
+    async def _until_connected(self, lease: Lease) -> None:
+        """Or until a newer document came: then the next attempt ends by it."""
+
+        async def worth_asking(tx: Tx) -> bool:
+            if (await store.get(tx, lease.id)).revision != lease.revision:
+                return True
+            return await presence.is_connected(tx, lease.document.node_id)
+
+        told = (presence.back(lease.document.node_id), service.superseded(lease.id))
+        with self._tasks.wakeups.subscribe(*told) as wakeup:
+            while not await self._database.run(worth_asking):
+                await wakeup.wait()
 
     async def failed(self, lease: Lease, reason: str) -> None:
         """No proof: central blocks the slots and says so."""

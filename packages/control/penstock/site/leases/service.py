@@ -12,10 +12,16 @@ from penstock_contracts import wire_pb2 as wire
 DESIRED: Final = "desired"  # told when a newer document arrived
 
 
+def superseded(id: str) -> str:
+    """What is told when a newer document of this allocation arrived."""
+    return f"desired:{id}"
+
+
 async def receive(tx: Tx, document: wire.DesiredAllocation) -> None:
     """Keep the newest document, and have its workflow started."""
     if await store.put(tx, document):
         wakeups.notify(tx, DESIRED)
+        wakeups.notify(tx, superseded(document.allocation_id))
 
 
 async def report_step(

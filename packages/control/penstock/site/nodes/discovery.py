@@ -1,6 +1,6 @@
 """Ensures that central knows what each connected node is made of.
 
-A node is asked for its topology when it connects; its signed answer goes to central as
+A node is asked for its topology when it counts as connected; its signed answer goes to central as
 it is, which verifies it with the node's key.
 """
 

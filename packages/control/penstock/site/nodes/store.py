@@ -1,11 +1,13 @@
 """All SQL that touches the nodes and node_tokens tables."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 import asyncpg
 
 from penstock.kernel.db import Tx
 from penstock.site.nodes.model import Node
+from penstock.site.nodes.steadiness import Steadiness
 from penstock_contracts.ids import NodeId
 
 
@@ -68,27 +70,68 @@ async def get(tx: Tx, id: str) -> Node | None:
     return _node(row) if row else None
 
 
-async def connect(tx: Tx, id: NodeId, session: str) -> None:
-    await tx.execute("UPDATE nodes SET connected = true, session = $2 WHERE id = $1", id, session)
+@dataclass(frozen=True)
+class Connection:
+    """A node's link, and what central was told of it."""
+
+    node_id: NodeId
+    connected: bool
+    session: str  # the connection that `connected` speaks of
+    began: datetime | None
+    present: bool
+    steadiness: Steadiness
 
 
-async def disconnect(tx: Tx, id: NodeId, session: str) -> bool:
-    """Only the session that connected it can disconnect it: a newer one may have begun."""
-    changed = await tx.execute(
-        "UPDATE nodes SET connected = false WHERE id = $1 AND session = $2 AND connected",
-        id,
-        session,
+CONNECTION = "id, connected, session, connected_at, present, flaps, flapped_at"
+
+
+def _connection(row: asyncpg.Record) -> Connection:
+    return Connection(
+        NodeId(row["id"]),
+        row["connected"],
+        row["session"],
+        row["connected_at"],
+        row["present"],
+        Steadiness(row["flaps"], row["flapped_at"]),
     )
-    return changed > 0
 
 
-async def disconnect_all(tx: Tx, executor: str) -> list[NodeId]:
-    """Disconnect every node whose session an executor served."""
+async def connection(tx: Tx, id: NodeId) -> Connection:
+    """Held until the transaction ends: an old link's end and a new one's begin take turns."""
+    row = await tx.fetchrow(f"SELECT {CONNECTION} FROM nodes WHERE id = $1 FOR UPDATE", id)
+    if row is None:
+        raise LookupError(f"there is no node {id}")
+    return _connection(row)
+
+
+async def connections_of(tx: Tx, executor: str) -> list[Connection]:
+    """Those whose session an executor served."""
     rows = await tx.fetch(
-        """
-        UPDATE nodes SET connected = false
-        WHERE connected AND starts_with(session, $1 || ':') RETURNING id
+        f"""
+        SELECT {CONNECTION} FROM nodes
+        WHERE connected AND starts_with(session, $1 || ':') ORDER BY id FOR UPDATE
         """,
         executor,
     )
-    return [NodeId(row["id"]) for row in rows]
+    return [_connection(row) for row in rows]
+
+
+async def keep_connection(tx: Tx, now: Connection) -> None:
+    await tx.execute(
+        """
+        UPDATE nodes SET connected = $2, session = $3, connected_at = $4, present = $5, flaps = $6,
+            flapped_at = $7
+        WHERE id = $1
+        """,
+        now.node_id,
+        now.connected,
+        now.session,
+        now.began,
+        now.present,
+        now.steadiness.flaps,
+        now.steadiness.flapped_at,
+    )
+
+
+async def is_connected(tx: Tx, id: str) -> bool:
+    return bool(await tx.fetchval("SELECT connected FROM nodes WHERE id = $1", id))
