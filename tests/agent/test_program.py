@@ -18,7 +18,16 @@ import pytest
 from penstock_agent import executor, journal, main
 from penstock_contracts.failpoints import DECLARED
 from penstock_contracts.ids import SlotId
-from penstock_contracts.wire_pb2 import SlotBinding, Task, TaskResult, TaskStatus
+from penstock_contracts.wire_pb2 import (
+    Ack,
+    Entry,
+    Frame,
+    Hello,
+    SlotBinding,
+    Task,
+    TaskResult,
+    TaskStatus,
+)
 
 from .small_site import Feed, SmallSite, small_site
 from .stage import Pen, allocation
@@ -272,3 +281,34 @@ def test_check_prints_the_profile_as_one_line() -> None:
         [*PROGRAM, "--simulate", "l40s-4", "--check"], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == {"name": "l40s-4", "gpu_family": "l40s", "gpus": 4}
+
+
+FORGED = {
+    "a hello of 2^64-1": [Frame(hello=Hello(cursor=(1 << 64) - 1))],
+    "an ack of 2^64-1": [Frame(hello=Hello()), Frame(ack=Ack(seq=(1 << 64) - 1))],
+    "an ack of what was never sent": [Frame(hello=Hello()), Frame(ack=Ack(seq=1 << 40))],
+    "an entry of 2^63-1": [Frame(hello=Hello()), Frame(entry=Entry(seq=(1 << 63) - 1))],
+    "an entry of 2^64-1": [Frame(hello=Hello()), Frame(entry=Entry(seq=(1 << 64) - 1))],
+}
+
+
+def test_a_site_that_sends_what_could_not_be_moves_nothing_at_the_node(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with small_site() as site:
+            agent = Agent(tmp_path, site)
+            site.forged = list(FORGED.values())
+            async with agent.running():
+                async with asyncio.timeout(30):
+                    while len(site.objections) < len(FORGED):
+                        await site.objected.wait()
+                        site.objected.clear()
+                feed, pen = pen_of(site)
+                task = pen.discover()
+                result = await ordered(feed, pen, task)
+                assert result.status == TaskStatus.TASK_STATUS_DONE
+            assert all("asyncpg" not in said and said for said in site.objections)
+            with closing(sqlite3.connect(tmp_path / "journal.db")) as kept:
+                (row,) = kept.execute("SELECT received, sent FROM feeds").fetchall()
+            assert row == (1, 1), "as if nobody had sent anything else"
+
+    asyncio.run(run())

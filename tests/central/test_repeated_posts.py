@@ -51,9 +51,6 @@ FILE: Final[Json] = {"tenant": "raced-too", "admin": {"email": "ada@example.com"
 POSTS: Final = {
     "/v1/allocations": Post(201, 1, LEASE, {**LEASE, "gpus": 2}, caller="member"),
     "/v1/allocations/{allocation}/release": Post(202, 1, caller="member"),
-    "/v1/allocations/{allocation}/abandon": Post(
-        202, 1, BECAUSE, after="/v1/allocations/{allocation}/release"
-    ),
     "/v1/tenants": Post(201, 2, {"name": "raced"}),  # it and its first organization
     "/v1/tenants/{tenant}/keys": Post(201, 1, {"name": "k", "role": "viewer"}, secret=True),
     "/v1/tenants/{tenant}/credits": Post(201, 1, CREDIT, {**CREDIT, "amount_micros": 6}),
@@ -72,6 +69,9 @@ POSTS: Final = {
     "/v1/slots/{slot}/approve": Post(200, 0),
     "/v1/slots/{slot}/cleanup": Post(409, 0),
     "/v1/disputes/{dispute}/settle": Post(200, 1, {"reason": "asked"}, {"reason": "guessed"}),
+    "/v1/allocations/{allocation}/abandon": Post(
+        202, 1, BECAUSE, after="/v1/allocations/{allocation}/release"
+    ),
     "/v1/pools": Post(201, 1, POOL, {**POOL, "name": "another"}),
     "/v1/tenants/{other}/network": Post(201, 1, {"vlans": 1}, {"vlans": 2}),
     "/v1/tenants/{other}/suspend": Post(200, 1, BECAUSE, after="/v1/tenants/{other}/resume"),

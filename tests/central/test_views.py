@@ -67,7 +67,7 @@ def leases(draw: st.DrawFn) -> Allocation:
             st.integers(1, 9)), observed=draw(st.sampled_from(Observed)),
         observed_at=draw(perhaps), observed_reason=draw(texts), execution=execution,
         created_at=draw(times), created_by="key:k", correlation_id=draw(texts),
-        failed_reason=draw(texts), freed_at=draw(perhaps),
+        failed_reason=draw(texts), freed_at=draw(perhaps), abandoned_at=draw(perhaps),
         slot_ids=(SlotId("slot_1"), SlotId("slot_2")) if placed else (), blocked_reason=draw(texts),
         placed_at=draw(times) if placed else None, wait=draw(waits()),
     )  # fmt: skip
