@@ -49,7 +49,8 @@ async def test_the_filter_and_the_model_agree_on_every_status(central_url: str) 
             SELECT {store.STATUS} AS status
             FROM (SELECT $1::text AS desired, $2::text AS observed, $3::text AS failed_reason,
                 $4::timestamptz AS freed_at, $6::timestamptz AS placed_at,
-                $7::timestamptz AS expired_at, $8::timestamptz AS abandoned_at) AS a, (SELECT $5::text AS blocked_reason) AS held
+                $7::timestamptz AS expired_at, $8::timestamptz AS abandoned_at) AS a,
+                (SELECT $5::text AS blocked_reason) AS held
             """,
             desired, observed, failed, freed, blocked, placed, expired, abandoned,
         )  # fmt: skip
