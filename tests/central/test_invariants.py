@@ -38,6 +38,7 @@ BROKEN: dict[str, str] = {
     "freed_out_of_step": "UPDATE allocations SET freed_at = now()",
     "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
     "gpus_held_out_of_step": "UPDATE gpus_held SET gpus = 1",
+    "abandoned_out_of_step": "UPDATE allocations SET desired = 'released', abandoned_at = now()",
     "quota_exceeded": f"{QUOTA} SELECT id, 'tenant', id, 'h100', 1 FROM tenants",
     "quota_above_parent": f"{QUOTA} SELECT id, 'tenant', id, '', 4 FROM tenants; "
     f"{QUOTA} SELECT tenant_id, 'project', id, '', 5 FROM projects",
@@ -75,6 +76,9 @@ BROKEN: dict[str, str] = {
 BROKEN_TOO: dict[str, str] = {
     "UPDATE audit_exports SET fault = 'cut off'": "audit_export",
     "DELETE FROM gpus_held": "gpus_held_out_of_step",
+    "INSERT INTO abandonments SELECT id, tenant_id, 'x', 'y', '{}', now() FROM allocations": (
+        "abandoned_out_of_step"
+    ),
     "UPDATE gpus_held SET nodes = 1": "gpus_held_out_of_step",
     f"{USED} '[2026-01-31 23:00,2026-02-01 01:00)', now() FROM allocations": "spent_out_of_step",
     f"{USED} tstzrange(placed_at, now() + '1 h'), now() + '1 h' FROM allocations": (
