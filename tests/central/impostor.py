@@ -60,6 +60,12 @@ class Impostor:
     async def acknowledge(self, seq: int) -> None:
         self.believed.set()
 
+    async def head(self) -> int:
+        return len(self.orders)
+
+    async def renumber(self, after: int) -> None:
+        raise AssertionError("it sends as it likes")
+
     async def cursor(self) -> int:
         return 0
 
