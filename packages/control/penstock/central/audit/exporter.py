@@ -72,7 +72,8 @@ class Exporter:
         at, more = await self._resume(), True
         while more and (lines := await self._read(at)):
             at = await self._write(lines)
-            more = len(lines) == SEGMENT_LINES_MAX
+            # A segment that was there already may have fewer of them.
+            more = len(lines) == SEGMENT_LINES_MAX or at != lines[-1].point
 
     async def _resume(self) -> Point:
         """The last point over there, which the database must have as well."""
