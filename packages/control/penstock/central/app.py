@@ -65,6 +65,7 @@ from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
 from penstock.kernel import (
     authority,
+    background,
     db,
     description,
     events,
@@ -177,19 +178,23 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)
         stack.callback(realms.passwords.close)
-        group.create_task(stalls.watch())
-        group.create_task(wakeups.listen())
-        group.create_task(queue.run())
-        group.create_task(denials.run())
-        group.create_task(IN_FORCE.keep(hangups))
-        group.create_task(exporter.keep(wakeups, settings.database_url))
-        group.create_task(absence.watch(database, wakeups, settings.site_grace))
-        group.create_task(nudges.run(database, wakeups, queue.decide))
-        group.create_task(following.run(wakeups, queue.follow))
-        group.create_task(coming.run(database, wakeups))
-        group.create_task(leaving.run(database, wakeups))
-        group.create_task(hosting.keep(settings.database_url))
-        group.create_task(sweeper.keep(settings.database_url))
+        url = settings.database_url
+        for name, work in {
+            "stalls": stalls.watch,
+            "wakeups": wakeups.listen,
+            "placement": queue.run,
+            "denials": denials.run,
+            "policies": partial(IN_FORCE.keep, hangups),
+            "audit export": partial(exporter.keep, wakeups, url),
+            "absence": partial(absence.watch, database, wakeups, settings.site_grace),
+            "backlog": partial(nudges.run, database, wakeups, queue.decide),
+            "following": partial(following.run, wakeups, queue.follow),
+            "onboardings": partial(coming.run, database, wakeups),
+            "offboardings": partial(leaving.run, database, wakeups),
+            "hosted realms": partial(hosting.keep, url),
+            "sweeping": partial(sweeper.keep, url),
+        }.items():
+            group.create_task(background.keep(name, work), name=name)
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
         for server in servers:
             group.create_task(ops.run(server))

@@ -6,56 +6,32 @@ locks, with one notification.
 """
 
 import asyncio
-import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import asyncpg
-import orjson
 
 from penstock.kernel import log
 from penstock.kernel.errors import Invalid
+from penstock.kernel.faults import LOST as LOST
+from penstock.kernel.faults import RACED as RACED
 from penstock.kernel.outgoing import Outgoing, flush
+from penstock.kernel.pools import Connection, Pool, begun, open_pool
 from penstock_contracts.ids import TenantId
-
-if TYPE_CHECKING:
-    from asyncpg.pool import PoolConnectionProxy
-
-    Connection = PoolConnectionProxy[asyncpg.Record]
-else:
-    Connection = object
 
 T = TypeVar("T")
 Record = asyncpg.Record
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 logger = log.get(__name__)
 
-# The work did not happen, or may not have: safe to run again if it is idempotent.
-LOST: Final = (
-    asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.IdleInTransactionSessionTimeoutError,
-    asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # what a session that dies between two queries looks like
-    asyncpg.TooManyConnectionsError,
-    ConnectionError,
-    OSError,
-)
-# No transaction waits for anything but the database, so an idle one belongs to a process
-# that hangs: its locks must not outlive it for long.
-IDLE_IN_TRANSACTION_S_MAX: Final = 15
-SEND_BUFFER_BYTES: Final = 1 << 20
 LOCK: Final = """
     SELECT clock_timestamp()
     FROM (SELECT pg_advisory_xact_lock($1), set_config('enable_seqscan', 'off', true),
         set_config('plan_cache_mode', 'force_generic_plan', true)) AS locked
 """
-RACED: Final = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 
 
 @dataclass
@@ -82,7 +58,7 @@ class Tx:
         """What is done within, and what it appends, happens as a whole or not at all."""
         mark = self.outgoing.mark()
         try:
-            async with self.connection.transaction():
+            async with begun(self.connection):
                 yield
         except BaseException:
             self.outgoing.rewind(mark)
@@ -124,10 +100,7 @@ class Database:
     """Opens transactions as a role. Made once per process."""
 
     def __init__(
-        self,
-        app: "asyncpg.Pool[asyncpg.Record]",
-        system: "asyncpg.Pool[asyncpg.Record]",
-        clock: Callable[[], datetime] | None = None,
+        self, app: Pool, system: Pool, clock: Callable[[], datetime] | None = None
     ) -> None:
         self._app = app
         self._system = system
@@ -139,7 +112,7 @@ class Database:
     ) -> AsyncGenerator[Tx, None]:
         """As the app role behind the tenant's wall, or (no tenant) as the system."""
         pool = self._system if tenant is None else self._app
-        async with pool.acquire() as connection, connection.transaction():
+        async with pool.transaction() as connection:
             now = await connection.fetchval(
                 "SELECT now() FROM set_config('app.tenant', $1, true)", tenant or ""
             )
@@ -151,7 +124,7 @@ class Database:
     @asynccontextmanager
     async def locked(self, key: int) -> AsyncGenerator[Tx, None]:
         """As the system, under an advisory lock from the first statement on."""
-        async with self._system.acquire() as connection, connection.transaction():
+        async with self._system.transaction() as connection:
             tx = Tx(connection, EPOCH, "", clock=self._clock)
             await tx.lock(key)
             yield tx
@@ -160,10 +133,7 @@ class Database:
     @asynccontextmanager
     async def look(self) -> AsyncGenerator[Tx, None]:
         """As the system, to read: whatever is read is of one moment."""
-        async with (
-            self._system.acquire() as connection,
-            connection.transaction(isolation="repeatable_read", readonly=True),
-        ):
+        async with self._system.transaction("repeatable_read", readonly=True) as connection:
             yield Tx(connection, EPOCH, "", clock=self._clock)
 
     def now(self, told: datetime) -> datetime:
@@ -172,7 +142,8 @@ class Database:
 
     async def fetch(self, sql: str, *args: object) -> list[asyncpg.Record]:
         """One statement as the system, a transaction by itself: a single round trip."""
-        return await self._system.fetch(sql, *args)
+        async with self._system.session() as connection:
+            return await connection.fetch(sql, *args)
 
     async def run(
         self,
@@ -195,73 +166,21 @@ class Database:
             except LOST as error:
                 if not patient:
                     raise
-                logger.warning("database away", error=str(error), retry_s=delay_s)
+                logger.warning("database away", exc_info=error)
             await asyncio.sleep(delay_s)
             delay_s = min(delay_s * 2, 2.0)
 
     async def close(self) -> None:
-        for pool in (self._app, self._system):
-            try:
-                async with asyncio.timeout(2):
-                    await pool.close()
-            except TimeoutError:
-                pool.terminate()
+        await asyncio.gather(self._app.close(), self._system.close())
 
 
 async def connect(
     url: str, plane: str, *, size: int = 10, clock: Callable[[], datetime] | None = None
 ) -> Database:
     """Pools for the plane's two run-time roles."""
-    app = await _pool(url, f"penstock_{plane}_app", size)
-    system = await _pool(url, f"penstock_{plane}_system", size)
+    app = await open_pool(url, f"penstock_{plane}_app", size)
+    system = await open_pool(url, f"penstock_{plane}_system", size)
     return Database(app, system, clock)
-
-
-async def _pool(url: str, role: str, size: int) -> "asyncpg.Pool[asyncpg.Record]":
-    return await asyncpg.create_pool(
-        url,
-        min_size=1,
-        max_size=size,
-        command_timeout=30,
-        init=_set_up,
-        reset=_keep,
-        server_settings={
-            "role": role,
-            "application_name": role,
-            "timezone": "UTC",
-            "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_S_MAX}s",
-        },
-    )
-
-
-async def _set_up(connection: asyncpg.Connection) -> None:
-    _widen(connection)
-    await prepare_connection(connection)
-
-
-def _widen(connection: asyncpg.Connection) -> None:
-    """A large statement is sent at once: what the socket does not take waits until this process
-    has nothing better to do, and the database waits with it. TCP finds its own size."""
-    # There is no other way to its socket.
-    transport: asyncio.WriteTransport = connection._transport  # noqa: SLF001 # pyright: ignore[reportAttributeAccessIssue]
-    sender: socket.socket = transport.get_extra_info("socket")
-    if sender.family == socket.AF_UNIX:
-        sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER_BYTES)
-
-
-async def prepare_connection(connection: asyncpg.Connection) -> None:
-    """JSON columns are Python values."""
-    for kind in ("json", "jsonb"):
-        await connection.set_type_codec(
-            kind,
-            schema="pg_catalog",
-            encoder=lambda value: orjson.dumps(value, default=str).decode(),
-            decoder=orjson.loads,
-        )
-
-
-async def _keep(_connection: object) -> None:
-    """Nothing to reset on release: settings are only ever SET LOCAL."""
 
 
 def from_us(at_us: int) -> datetime:

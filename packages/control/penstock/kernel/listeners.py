@@ -154,6 +154,9 @@ class Links:
             if not context.cancelled():
                 await context.abort(*(ENDING if self._ending else REPLACED))
             raise
+        except Exception as error:  # the peer is told nothing of our insides
+            logger.error("link failed", peer=peer.id, exc_info=error)
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "not now; dial again")
         finally:
             if self._current.get(peer.id) is task:
                 del self._current[peer.id]

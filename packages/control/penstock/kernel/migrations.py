@@ -7,7 +7,7 @@ from typing import Final
 
 import asyncpg
 
-from penstock.kernel import log
+from penstock.kernel import log, sessions, watchdog
 
 FOLDER: Final = Path(__file__).parent.parent / "schema"
 LOCK: Final = 0x50454E53  # "PENS"
@@ -40,9 +40,10 @@ def read(plane: str, folder: Path = FOLDER) -> list[Migration]:
 async def migrate(url: str, plane: str, migrations: list[Migration] | None = None) -> list[str]:
     """Bring the database up to date as its owner; the names of what was applied."""
     wanted = read(plane) if migrations is None else migrations
-    connection = await asyncpg.connect(url, server_settings={"client_min_messages": "warning"})
+    settings = {"application_name": "penstock migrations", "client_min_messages": "warning"}
+    connection = await sessions.connect(url, server_settings=settings)
     try:
-        async with connection.transaction():
+        async with watchdog.watching(url, connection), connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
             await connection.execute(_LEDGER)
             pending = await _pending(connection, wanted)
@@ -57,7 +58,7 @@ async def migrate(url: str, plane: str, migrations: list[Migration] | None = Non
                     migration.checksum,
                 )
     finally:
-        await connection.close()
+        connection.terminate()
     for migration in pending:
         logger.info("migrated", migration=migration.name)
     return [migration.name for migration in pending]

@@ -5,8 +5,9 @@ import json
 import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable
-from typing import cast
+from typing import Final, cast
 
 import uvloop
 
@@ -14,6 +15,7 @@ from penstock.kernel import log
 from penstock.kernel.settings import SettingsInvalid
 from penstock.kernel.stopping import Stopping
 
+END_S_MAX: Final = 15.0
 logger = log.get(__name__)
 
 
@@ -51,23 +53,39 @@ async def _until_told(serve: Callable[[Stopping], Awaitable[None]], stopping: St
     await asyncio.wait({serving, told}, return_when=asyncio.FIRST_COMPLETED)
     if serving.done():
         told.cancel()
-        return _report(serving)
+        code = _report(serving)
+        _end_at_last(code)
+        return code
     await stopping.wind_down()
+    _end_at_last(0)
     serving.cancel()
     await asyncio.wait({serving}, timeout=5)
     return 0
 
 
+def _end_at_last(code: int) -> None:
+    """Ensures that the process ends soon, even if a thread of it waits for something that never
+    comes, such as the answer of a database that is gone. Nothing is lost by it: whatever ends here
+    could have been killed."""
+
+    def end() -> None:
+        logger.warning("ended while something was still under way", after_s=END_S_MAX)
+        os._exit(code)
+
+    timer = threading.Timer(END_S_MAX, end)
+    timer.daemon = True
+    timer.start()
+
+
 def _report(serving: "asyncio.Future[None]") -> int:
-    error = serving.exception()
+    error = None if serving.cancelled() else serving.exception()
     if error is None:
         return 0
     error = _innermost(error)
     if isinstance(error, SettingsInvalid):  # its message is all that there is to know
-        print(f"penstock: {error}", file=sys.stderr)
+        print(f"penstock: {error}", file=sys.__stderr__)  # for people: it is no line of the log
         return 2
     logger.error("stopped", error=str(error), exc_info=error)
-    print(f"penstock: {error}", file=sys.stderr)
     return 1
 
 

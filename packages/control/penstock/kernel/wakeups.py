@@ -3,14 +3,15 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from typing import Final
 
-import asyncpg
-
-from penstock.kernel import log
-from penstock.kernel.db import LOST, Tx
+from penstock.kernel import log, sessions
+from penstock.kernel.db import Tx
+from penstock.kernel.faults import LOST
 from penstock.kernel.outgoing import CHANNEL
 
+AGAIN_S: Final = 0.2
 logger = log.get(__name__)
 
 
@@ -67,24 +68,21 @@ class Wakeups:
             try:
                 await self._listen_once()
             except LOST as error:
-                logger.warning("notifications away", error=str(error))
+                logger.warning("notifications away", exc_info=error)
             self.listening.clear()
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(AGAIN_S)
 
     async def _listen_once(self) -> None:
-        connection = await asyncpg.connect(
-            self._url, server_settings={"application_name": "penstock wakeups"}
-        )
-        lost = asyncio.Event()
+        connection = await sessions.open_beating(self._url, "penstock wakeups")
         try:
-            connection.add_termination_listener(lambda _connection: lost.set())
             await connection.add_listener(CHANNEL, self._hear)
+            if log.back():
+                logger.info("database back")
             self.listening.set()
             self.tell("*")
-            await lost.wait()
+            await sessions.heed(connection)
         finally:
-            with suppress(Exception):
-                await connection.close(timeout=1)
+            connection.terminate()
 
     def _hear(self, _connection: object, _pid: int, _channel: str, payload: object) -> None:
         for name in str(payload).split(","):

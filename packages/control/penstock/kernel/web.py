@@ -192,7 +192,8 @@ def install(
     app.add_exception_handler(Problem, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
-    for failure in (asyncpg.DataError, *db.RACED, Exception):
+    # Each by itself: what is left to Exception is raised again, and logged once more.
+    for failure in (asyncpg.DataError, *db.RACED, *db.LOST, Exception):
         app.add_exception_handler(failure, _on_failure)
 
 

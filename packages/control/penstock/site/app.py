@@ -5,9 +5,7 @@ from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
 
-from dbos import DBOS
-
-from penstock.kernel import db, log, migrations, ops, process
+from penstock.kernel import background, db, log, migrations, ops, process
 from penstock.kernel.db import Database
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
@@ -52,17 +50,21 @@ async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> Non
     server = ops.server(ops.app(checks), settings.metrics_listen)
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)
-        group.create_task(wakeups.listen())
+        keep = partial(background.keep, is_fault=engine.is_fault)
+        group.create_task(keep("wakeups", wakeups.listen))
         await wakeups.listening.wait()
         await database.run(lambda tx: presence.forget_connections(tx, settings.executor))
         await database.run(lambda tx: uplink.describe(tx, settings.join_address))
-        DBOS.launch()
-        stack.callback(engine.stop)
+        engine.launch()
+        stack.push_async_callback(engine.stop)
         await stack.enter_async_context(links.listen())
-        group.create_task(member.keep_fresh(_not_renewed))
-        group.create_task(uplink.keep(database, wakeups, url, me.id, member))
-        group.create_task(executors.keep_alive(database, url, me))
-        group.create_task(workflows.ensure_started(database, wakeups, leases))
+        for name, work in {
+            "certificate": partial(member.keep_fresh, _not_renewed),
+            "uplink": partial(uplink.keep, database, wakeups, url, me.id, member),
+            "executors": partial(executors.keep_alive, database, url, me),
+            "leases": partial(workflows.ensure_started, database, wakeups, leases),
+        }.items():
+            group.create_task(keep(name, work), name=name)
         group.create_task(ops.run(server))
         await server.listening.wait()
         process.tell_ready(site=member.id)

@@ -1,19 +1,16 @@
 """The site's end of the site link: orders down, reports up.
 
-Of several processes of a site, the one that holds the uplink's lock dials; when it dies,
-its database session ends, and the next one gets the lock. The session of one that hangs
-does not end by itself: who declares it dead ends it.
+Of several processes of a site, the one that holds the uplink's lock dials; when it dies, or its
+database session ends, the next one gets the lock. Who declares it dead ends its session.
 """
 
-import asyncio
 from functools import partial
 from typing import Final
 
-import asyncpg
 from google.protobuf.message import DecodeError
 
-from penstock.kernel import log
-from penstock.kernel.db import LOST, Database, Tx
+from penstock.kernel import leadership, log, sessions
+from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Inbox, Outbox, Rejected
 from penstock.kernel.wakeups import Wakeups
 from penstock.site import reports
@@ -26,7 +23,6 @@ from penstock_contracts.wire_pb2 import Signed, SiteDescribed, SiteOrder, SiteRe
 
 LOCK: Final = 0x55504C4B  # "UPLK"
 SOURCE: Final = "central"
-NAME_BYTES_MAX: Final = 63  # Postgres cuts longer names
 logger = log.get(__name__)
 
 
@@ -69,49 +65,29 @@ async def keep(
     database: Database, wakeups: Wakeups, url: str, executor: str, member: Member
 ) -> None:
     """Ensures that one process of the site keeps a link to central, for ever."""
-    while True:
-        try:
-            named = {"application_name": _session(executor)}
-            connection = await asyncpg.connect(url, server_settings=named)
-            try:
-                await connection.execute("SELECT pg_advisory_lock($1)", LOCK)
-                await _dial_while(connection, database, wakeups, member)
-            finally:
-                connection.terminate()
-        except LOST as error:
-            logger.warning("uplink lock lost", error=str(error))
-        await asyncio.sleep(0.5)
+
+    async def dial() -> None:
+        with Outbox(database, wakeups, reports.FEED) as outbox:
+            inbox = Inbox(database, SOURCE, partial(handle, member))
+            await member.dial(outbox, inbox, _log)
+
+    await leadership.lead(url, LOCK, _name(executor), dial)
 
 
 async def take_from(url: str, executor: str) -> None:
     """End the session by which an executor holds the uplink, or waits for it."""
-    connection = await asyncpg.connect(url)
+    connection = await sessions.connect(url, command_timeout=sessions.ANSWER_S_MAX)
     try:
         await connection.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1",
-            _session(executor),
+            leadership.session_name(_name(executor)),
         )
     finally:
         connection.terminate()
 
 
-def _session(executor: str) -> str:
-    return f"penstock uplink {executor}"[:NAME_BYTES_MAX]
-
-
-async def _dial_while(
-    connection: asyncpg.Connection, database: Database, wakeups: Wakeups, member: Member
-) -> None:
-    lost = asyncio.Event()
-    connection.add_termination_listener(lambda _connection: lost.set())
-    with Outbox(database, wakeups, reports.FEED) as outbox:
-        inbox = Inbox(database, SOURCE, partial(handle, member))
-        dialling = asyncio.create_task(member.dial(outbox, inbox, _log))
-        try:
-            await lost.wait()
-        finally:
-            dialling.cancel()
-            await asyncio.wait({dialling})
+def _name(executor: str) -> str:
+    return f"uplink {executor}"
 
 
 def _log(up: bool, why: str) -> None:

@@ -186,7 +186,7 @@ class Queue:
             try:
                 await self._follow()
             except Exception as error:  # the next batch learns it
-                logger.warning("the fleet was not followed", error=str(error))
+                logger.warning("the fleet was not followed", exc_info=error)
 
     async def _place(self, batch: list[Waiting]) -> None:
         BATCH.observe(len(batch))
