@@ -15,6 +15,7 @@ import uvloop
 
 from penstock.kernel import db
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.pools import Pool
 from penstock_contracts.ids import TenantId
 
 TENANTS: Final = 40
@@ -44,7 +45,7 @@ class Failed(Exception):
 
 @dataclass
 class Crowd:
-    app: "asyncpg.Pool[asyncpg.Record]"
+    app: Pool
     database: Database
     killer: asyncpg.Connection
     rows: dict[str, set[str]]
@@ -65,7 +66,9 @@ class Crowd:
 
     async def run(self, tenant: str, end: str) -> None:
         if end == "asks unset":
-            assert await self.app.fetchval(LOOK) is None, "whoever says no tenant sees nothing"
+            async with self.app.session() as session:
+                unset = await session.fetchval(LOOK)
+            assert unset is None, "whoever says no tenant sees nothing"
         elif end == "is cancelled":
             await self.cancel(tenant)
         elif end == "is killed":

@@ -23,7 +23,7 @@ class NotReady(Exception):
 class Program:
     def __init__(self, child: Child, log: Path, points: Path) -> None:
         self.child = child
-        self._log = log
+        self.log = log
         self._points = points
         self._process: subprocess.Popen[bytes] | None = None
         self._read = 0  # of its log, when it was noted
@@ -70,12 +70,12 @@ class Program:
 
     def note(self) -> None:
         """What it writes from now on is what `until_written` reads."""
-        self._read = self._log.stat().st_size
+        self._read = self.log.stat().st_size
 
     def until_written(self, words: str, within_s: float = START_S_MAX) -> None:
         """Return when it has written the words since it was noted."""
         deadline = time.monotonic() + within_s
-        while words not in self._log.read_bytes()[self._read :].decode(errors="replace"):
+        while words not in self.log.read_bytes()[self._read :].decode(errors="replace"):
             assert self.running, self.last_words()
             assert time.monotonic() < deadline, f"{self.child.name} never wrote {words!r}"
             time.sleep(0.02)  # a file does not tell
@@ -103,7 +103,7 @@ class Program:
             self.process.wait()
 
     def last_words(self) -> str:
-        return "\n".join(self._log.read_text(errors="replace").splitlines()[-30:])
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-30:])
 
     def _spawn(self, ready: int) -> subprocess.Popen[bytes]:
         environment = {
@@ -112,7 +112,7 @@ class Program:
             failpoints.FOLDER: str(self._points),
             "PENSTOCK_READY_FD": str(ready),
         }
-        with self._log.open("ab") as log:
+        with self.log.open("ab") as log:
             return subprocess.Popen(
                 self.child.command,
                 env=environment,

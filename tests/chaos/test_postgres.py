@@ -9,7 +9,7 @@ from .platform import Platform
 
 UNDER_WAY = "SELECT 1 FROM tasks WHERE allocation_id = %s AND id LIKE %s AND result IS NULL"
 SITE_TRIES_AGAIN = "database away"
-ENGINE_TRIES_AGAIN = "Retrying in"
+ENGINE_TRIES_AGAIN = "penstock.site.engine_sessions"
 
 
 @pytest.fixture

@@ -142,21 +142,13 @@ class Links:
         self._current[peer.id] = task
         try:
             await task
-        except (Problem, InvalidId) as refusal:
-            await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(refusal))
-        except link.ProtocolViolated as violation:  # in our own words, so it may be told
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(violation))
-        except Exception as error:  # a peer is told nothing of our insides
-            logger.error("link failed", peer=peer.id, exc_info=error)
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "not now; dial again")
         except asyncio.CancelledError:
             task.cancel()
             if not context.cancelled():
                 await context.abort(*(ENDING if self._ending else REPLACED))
             raise
-        except Exception as error:  # the peer is told nothing of our insides
-            logger.error("link failed", peer=peer.id, exc_info=error)
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "not now; dial again")
+        except Exception as error:
+            await context.abort(*_parting_words(peer, error))
         finally:
             if self._current.get(peer.id) is task:
                 del self._current[peer.id]
@@ -190,6 +182,16 @@ class Links:
         except link.ProtocolViolated as error:
             logger.warning("link protocol violated", peer=peer.id, why=str(error))
             raise
+
+
+def _parting_words(peer: Peer, error: Exception) -> tuple[grpc.StatusCode, str]:
+    """What a peer is told of why its link ends: nothing of our insides."""
+    if isinstance(error, Problem | InvalidId):
+        return grpc.StatusCode.PERMISSION_DENIED, str(error)
+    if isinstance(error, link.ProtocolViolated):  # in our own words, so it may be told
+        return grpc.StatusCode.FAILED_PRECONDITION, str(error)
+    logger.error("link failed", peer=peer.id, exc_info=error)
+    return grpc.StatusCode.UNAVAILABLE, "not now; dial again"
 
 
 async def to_the_end(work: Awaitable[None]) -> None:
