@@ -42,6 +42,7 @@ class Decision:
     code: Code | None = None
     code_secret: str = field(default="", repr=False)
     device: Device | None = None
+    replayed: bool = False  # what was used before came again, from whoever could use it
 
 
 async def for_token(tx: Tx, realm: Realm, audience: str, signer: Signer, asked: Asked) -> Evidence:

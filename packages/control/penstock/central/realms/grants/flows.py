@@ -8,8 +8,10 @@
 # pyright: reportIncompatibleMethodOverride=false, reportOptionalMemberAccess=false
 # pyright: reportAttributeAccessIssue=false, reportArgumentType=false, reportDeprecated=false
 
+import hmac
+
 from authlib.oauth2.rfc6749 import InvalidRequestError, InvalidScopeError, OAuth2Request, grants
-from authlib.oauth2.rfc7636 import CodeChallenge
+from authlib.oauth2.rfc7636 import CodeChallenge, create_s256_code_challenge
 from authlib.oauth2.rfc8628 import DeviceCodeGrant
 
 from penstock.central.realms.clients.model import Client
@@ -65,11 +67,19 @@ class CodeGrant(grants.AuthorizationCodeGrant):
     def query_authorization_code(self, code: str, client: KnownClient) -> KnownCode | None:
         known, now = self.server.evidence.code, self.server.evidence.now
         browser = self.server.evidence.session
-        if known is None or known.client_id != client.client.id or known.used_at is not None:
+        if known is None or known.client_id != client.client.id:
+            return None
+        if known.used_at is not None:
+            self.server.decision.replayed = self._has_verifier(known)
             return None
         if known.expires_at <= now or browser is None or not browser.live(now):
             return None
         return KnownCode(known)
+
+    def _has_verifier(self, code: Code) -> bool:
+        """Whoever only saw the code go by could not use it; that they try proves no theft."""
+        verifier: str = self.request.form.get("code_verifier", "")
+        return hmac.compare_digest(create_s256_code_challenge(verifier), code.challenge)
 
     def authenticate_user(self, authorization_code: KnownCode) -> User | None:
         return self.server.evidence.user
@@ -86,7 +96,11 @@ class RefreshGrant(grants.RefreshTokenGrant):
     def authenticate_refresh_token(self, refresh_token: str) -> KnownRefresh | None:
         known, session = self.server.evidence.refresh, self.server.evidence.session
         now = self.server.evidence.now
-        if known is None or session is None or known.used_at is not None:
+        client = self.server.evidence.client
+        if known is None or session is None or client is None or session.client_id != client.id:
+            return None
+        if known.used_at is not None:
+            self.server.decision.replayed = True  # authlib has authenticated the client
             return None
         if known.expires_at <= now or not session.live(now):
             return None

@@ -31,9 +31,10 @@ PENDING: Final = frozenset({"authorization_pending", "slow_down"})
 async def exchange(tx: Tx, realm: Realm, audience: str, signer: Signer, asked: Asked) -> Reply:
     """The token endpoint. A refusal may change something too, so it is no exception."""
     evidence = await evidences.for_token(tx, realm, audience, signer, asked)
-    await _punish_reuse(tx, evidence)
     server = flows.server_for(evidence)
     reply = server.tokens(asked)
+    if server.decision.replayed:
+        await _end_replayed(tx, evidence)
     if reply.status == 200:
         await _write(tx, evidence, server.decision, asked)
     elif evidence.device is not None and reply.error in PENDING:
@@ -42,13 +43,13 @@ async def exchange(tx: Tx, realm: Realm, audience: str, signer: Signer, asked: A
     return reply
 
 
-async def _punish_reuse(tx: Tx, evidence: Evidence) -> None:
-    """A code or refresh token that comes again was stolen: all that came of it ends."""
+async def _end_replayed(tx: Tx, evidence: Evidence) -> None:
+    """A code or refresh token that its client brings again was stolen: all that came of it ends."""
     used = evidence.code or evidence.refresh
-    if used is None or used.used_at is None or used.session_id is None or evidence.client is None:
-        return
-    session = await sessions.lock(tx, used.session_id)
-    if session is not None and session.client_id == evidence.client.id:
+    assert used is not None  # noqa: S101 one of them came again
+    assert evidence.client is not None  # noqa: S101 authlib authenticated it
+    session = None if used.session_id is None else await sessions.lock(tx, used.session_id)
+    if session is not None:
         actor = Actor("client", evidence.client.id, "client", evidence.realm.tenant_id)
         await sessions.end(tx, actor, session, "a code or refresh token was used twice")
 
