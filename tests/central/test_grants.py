@@ -135,6 +135,11 @@ async def test_an_address_that_is_not_the_clients_is_never_sent_to(
         ("http://localhost:5123/callback", False),
         ("https://127.0.0.1:5123/callback", False),
         ("http://127.0.0.2:5123/callback", False),
+        ("http://127.0.0.1:x.evil.example/callback", False),
+        ("http://127.0.0.1:0/callback", False),
+        ("http://127.0.0.1:65536/callback", False),
+        ("http://127.0.0.1:/callback", False),
+        ("http://127.0.0.1;x:5123/callback", False),
     ],
 )
 async def test_the_command_line_listens_on_this_machine_at_any_port_and_is_always_asked_for(

@@ -1,6 +1,9 @@
 """Signing in through another issuer: node's oidc-provider, which knows nothing of us."""
 
+import asyncio
+import json
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -8,7 +11,7 @@ import pytest
 from . import other_issuer
 from .other_issuer import Other, sign_in, vouched
 from .plane import Central
-from .realm_stage import Browser
+from .realm_stage import Browser, Realm
 
 pytestmark = pytest.mark.anyio
 
@@ -99,6 +102,10 @@ async def test_an_issuer_that_is_away_or_disabled_lets_nobody_in(other: Other) -
         "ftp://x.example",
         "https://a@b.example",
         "https://b.example?x=1",
+        "https://b.example#x",
+        "https://b.example;x",
+        "https://[b.example",
+        "https://b.example:x",
     ],
 )
 async def test_an_issuer_that_cannot_be_trusted_is_refused(central: Central, issuer: str) -> None:
@@ -108,3 +115,43 @@ async def test_an_issuer_that_cannot_be_trusted_is_refused(central: Central, iss
         client_secret="s",
     )  # fmt: skip
     assert (answer.status, answer.code) == (422, "invalid")
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "javascript:alert(1)",
+        "http://evil.example/a",
+        "https://a@evil.example",
+        "//evil.example",
+        "",
+    ],
+)
+async def test_nobody_is_sent_to_an_address_that_is_none(central: Central, endpoint: str) -> None:
+    realm = Realm(central, await central.tenant("acme"), "acme")
+    async with saying({"authorization_endpoint": endpoint}) as issuer:
+        made = await central.platform.made(
+            "/v1/providers", tenant=realm.tenant.id, name="odd", issuer=issuer, client_id="c",
+            client_secret="s",
+        )  # fmt: skip
+        browser = Browser(central, "acme")
+        page = await browser.get(f"provider/{made['id']}")
+        assert (page.status, page.location) == (502, "")
+        await browser.client.aclose()
+
+
+@asynccontextmanager
+async def saying(metadata: dict[str, str]) -> AsyncGenerator[str, None]:
+    """An issuer that describes itself, and nothing else."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = json.dumps({"issuer": url, **metadata}).encode()
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield url

@@ -4,8 +4,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from penstock.kernel import addresses
 from penstock.kernel.buckets import Rate
 from penstock.kernel.gateway import Limits
 from penstock.kernel.settings import Settings
@@ -20,8 +21,24 @@ def _separated(value: object) -> object:
     return tuple(part.strip() for part in value.split(",") if part.strip())
 
 
-# Exactly as a browser sends it: no path, no wildcard.
-Origin = Annotated[str, StringConstraints(pattern=r"^https?://[a-z0-9.-]+(:[0-9]{1,5})?$")]
+def _is_origin(text: str) -> str:
+    address = addresses.parse(text)
+    if text and (address is None or address.origin != text):
+        raise ValueError(
+            "an origin is wanted, as in https://gpu.example: no path, in small letters"
+        )
+    return text
+
+
+def _is_place(text: str) -> str:
+    address = addresses.parse(text)
+    if text and (address is None or address.query is not None or text.endswith("/")):
+        raise ValueError("an address is wanted, as in https://keycloak.example/auth")
+    return text
+
+
+Origin = Annotated[str, AfterValidator(_is_origin)]  # as a browser sends it
+Place = Annotated[str, AfterValidator(_is_place)]
 Origins = Annotated[tuple[Origin, ...], BeforeValidator(_separated)]
 
 
@@ -33,7 +50,7 @@ class CentralSettings(Settings):
     join_listen: str = "127.0.0.1:8081"
     link_listen: str = "127.0.0.1:8082"
     metrics_listen: str = "127.0.0.1:8083"
-    public_url: str = Field(default="", pattern=r"^(https?://[^/?#@\s]+)?$")  # as users reach it
+    public_url: Origin = ""  # as users reach it
     join_advertise: str = ""  # what sites dial, if it is not what we listen on
     link_advertise: str = ""
     bootstrap_token_file: Path | None = None
@@ -65,7 +82,7 @@ class CentralSettings(Settings):
     stop_linger_s: float = Field(default=0.5, ge=0, le=300)  # served on, though not ready
     audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
     # Keycloak, where realms of tenants can be: its address, and a client that may make them.
-    keycloak_url: str = Field(default="", pattern=r"^(https?://[^?#@\s]+[^/?#@\s])?$")
+    keycloak_url: Place = ""
     keycloak_client_id: str = "penstock"
     keycloak_secret_file: Path | None = None
     keycloak_timeout_s: float = Field(default=10.0, ge=0.1, le=60)

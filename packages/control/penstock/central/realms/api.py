@@ -8,6 +8,7 @@ from pydantic import Field
 
 from penstock.central.realms import owners, suspension
 from penstock.central.realms.clients.model import GRANTS
+from penstock.central.realms.grants.requests import PROMPTS, RESPONSE_MODES
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.model import ALGORITHM, SCOPES, Realm
 from penstock.central.realms.service import Realms
@@ -92,7 +93,7 @@ def metadata(realm: Realm) -> dict[str, object]:
         "end_session_endpoint": realm.at("logout"),
         "scopes_supported": list(SCOPES),
         "response_types_supported": ["code"],
-        "response_modes_supported": ["query"],
+        "response_modes_supported": list(RESPONSE_MODES),
         "grant_types_supported": list(GRANTS),
         "code_challenge_methods_supported": ["S256"],
         "subject_types_supported": ["public"],
@@ -112,5 +113,9 @@ def metadata(realm: Realm) -> dict[str, object]:
             "email",
         ],
         "authorization_response_iss_parameter_supported": True,
-        "prompt_values_supported": ["none", "login", "consent"],
+        "prompt_values_supported": list(PROMPTS),
+        "claims_parameter_supported": False,
+        "request_parameter_supported": False,
+        "request_uri_parameter_supported": False,  # if it were left out, it would be supported
+        "require_request_uri_registration": False,
     }

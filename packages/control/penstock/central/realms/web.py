@@ -37,7 +37,7 @@ class RealmRoute(APIRoute):
         return handler
 
     def refuse(self, realm: Realm, error: Malformed) -> Response:
-        return refusal("invalid_request", str(error))
+        return refusal(error.error, str(error))
 
 
 def _realm(request: Request) -> Realm:
@@ -72,11 +72,16 @@ def address(request: Request) -> str:
 
 async def asked(request: Request, path: str) -> Asked:
     """What a client asks of a protocol endpoint."""
+    if request.method == "POST" and query(request):
+        raise Malformed("parameters belong in the body: an address is logged on its way")
+    given = parameters.read(await encoded(request))
+    authorization = gateway.authorization(request)
+    parameters.check_credentials(authorization, given)
     return Asked(
         request.method,
         _realm(request).at(path),
-        parameters.read(await encoded(request)),
-        gateway.authorization(request),
+        given,
+        authorization,
         request.headers.get("user-agent", "")[:200],
     )
 

@@ -1,11 +1,10 @@
 """Clients: the programs that people of a realm let act for them, or that act for themselves."""
 
-import ipaddress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
-from urllib.parse import urlsplit
 
+from penstock.kernel import addresses
 from penstock_contracts.ids import TenantId
 
 CODE: Final = "authorization_code"
@@ -37,10 +36,12 @@ class Client:
 
     def redirects_to(self, uri: str) -> bool:
         """Exactly one of its addresses; on a loopback address, at any port (RFC 8252)."""
-        return uri in self.redirect_uris or any(
-            _without_port(uri) == registered
-            for registered in self.redirect_uris
-            if is_loopback(registered) and is_loopback(uri)
+        given = addresses.parse(uri)
+        if given is None:
+            return False
+        anywhere = replace(given, port=None)
+        return uri in self.redirect_uris or (
+            given.is_loopback and anywhere in map(addresses.parse, self.redirect_uris)
         )
 
     def limit(self, scope: str | None) -> str:
@@ -49,29 +50,7 @@ class Client:
         return " ".join(dict.fromkeys(each for each in asked if each in self.scopes))
 
 
-def is_loopback(uri: str) -> bool:
-    """Whether it is plain http to an address of the machine itself."""
-    try:
-        parts = urlsplit(uri)
-        return parts.scheme == "http" and ipaddress.ip_address(parts.hostname or "").is_loopback
-    except ValueError:
-        return False
-
-
 def is_redirect_uri(uri: str) -> bool:
-    """Whether codes may be sent there: https, or this machine; nothing hidden in it."""
-    try:
-        parts = urlsplit(uri)
-        parts.port  # noqa: B018 raises if it is none
-    except ValueError:
-        return False
-    plain = uri.isascii() and uri.isprintable() and not {" ", '"', "\\", "*"} & set(uri)
-    whole = bool(parts.hostname) and "@" not in parts.netloc and "#" not in uri
-    return plain and whole and (parts.scheme == "https" or is_loopback(uri))
-
-
-def _without_port(uri: str) -> str:
-    parts = urlsplit(uri)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-    bare = parts._replace(netloc=host).geturl()
-    return bare if "@" not in parts.netloc else ""
+    """Whether codes may be sent there: https, or this machine."""
+    address = addresses.parse(uri)
+    return address is not None and address.is_private

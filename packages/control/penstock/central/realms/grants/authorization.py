@@ -2,21 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from penstock.central.realms.clients import service as clients
 from penstock.central.realms.clients.model import Client
-from penstock.central.realms.grants import flows, store
+from penstock.central.realms.grants import flows, requests, store
 from penstock.central.realms.grants.evidence import Evidence
+from penstock.central.realms.grants.hints import UNREADABLE
 from penstock.central.realms.grants.parameters import Asked
+from penstock.central.realms.grants.requests import Objection
 from penstock.central.realms.grants.server import Reply, Server
 from penstock.central.realms.model import Realm
 from penstock.central.realms.sessions.model import Session
 from penstock.central.realms.users.model import User
-from penstock.kernel import numbers
 from penstock.kernel.db import Tx
 
-PROMPTS: Final = frozenset({"none", "login", "consent", "select_account"})
+# Whoever signs in again can choose as whom.
+AGAIN = frozenset({"login", "select_account"})
 
 
 @dataclass(frozen=True)
@@ -51,23 +52,29 @@ async def judge(
     asked: Asked,
     known: tuple[Session, User] | None,
     *,
+    meant: str | None = None,
     consents: bool | None = None,
     logged_in_for_this: bool = False,
 ) -> Verdict:
-    """What is to happen next. `consents` is the person's answer, once they were asked."""
+    """What is to happen next. `consents` is the person's answer, once they were asked; `meant`
+    is whom the client says it wants, if it does."""
     client = await clients.find(tx, realm.tenant_id, asked.client_id)
     session, user = known or (None, None)
     evidence = Evidence(realm, "", tx.now, client, session=session, user=user)
     server = flows.server_for(evidence)
+    if (wrong := _objection(client, asked, meant)) is not None:
+        return Refusal(server.refuse(asked, wrong.error, wrong.description))
     considered = server.consider(asked, user)
     if isinstance(considered, Reply):
         return Refusal(considered)
     prompts = frozenset(asked.get("prompt").split())
-    if not prompts <= PROMPTS or not _is_age(asked.get("max_age")):
-        return Refusal(server.refuse(asked, "invalid_request", "Invalid 'prompt' or 'max_age'."))
     if client is None or user is None or session is None:
-        return LoginNeeded()
-    if not logged_in_for_this and ("login" in prompts or _stale(asked, session, tx)):
+        return _or_refused(server, asked, prompts, "login_required", LoginNeeded())
+    another = meant is not None and meant != user.id
+    if another and logged_in_for_this:
+        return Refusal(server.refuse(asked, "login_required", "Someone else is signed in."))
+    again = not prompts.isdisjoint(AGAIN) or another or _stale(asked, session, tx)
+    if again and not logged_in_for_this:
         return _or_refused(server, asked, prompts, "login_required", LoginNeeded())
     if consents is None:
         scopes = client.limit(asked.get("scope")).split()
@@ -110,8 +117,13 @@ def _or_refused(
     return Refusal(server.refuse(asked, error))
 
 
-def _is_age(max_age: str) -> bool:
-    return not max_age or numbers.whole(max_age) is not None
+def _objection(client: Client | None, asked: Asked, meant: str | None) -> Objection | None:
+    """Only what can be told to the client: whether the address is its own comes first."""
+    if client is None or not client.redirects_to(asked.get("redirect_uri")):
+        return None  # the person is told, by `consider`
+    if meant == UNREADABLE:
+        return Objection("invalid_request", "The 'id_token_hint' cannot be verified: leave it out.")
+    return requests.objection(asked)
 
 
 def _stale(asked: Asked, session: Session, tx: Tx) -> bool:

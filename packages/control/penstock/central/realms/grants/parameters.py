@@ -12,9 +12,15 @@ VALUE_LENGTH_MAX: Final = 8_192
 # Named in error descriptions, where RFC 6749 allows neither quotes nor backslashes.
 ECHOED: Final = frozenset({"redirect_uri", "response_type", "grant_type"})
 
+ASSERTIONS: Final = frozenset({"client_assertion", "client_assertion_type"})
+
 
 class Malformed(Exception):
     """The request is none that the protocol knows; the message is for its author."""
+
+    def __init__(self, message: str, error: str = "invalid_request") -> None:
+        super().__init__(message)
+        self.error = error
 
 
 @dataclass(frozen=True)
@@ -36,23 +42,40 @@ class Asked:
         return basic(self.authorization) or self.get("client_id")
 
 
-def read(encoded: str) -> dict[str, str]:
-    """Parameters, each at most once (RFC 6749 §3.1), all of them visible ASCII."""
+def fields(encoded: str) -> dict[str, str]:
+    """What a form or a query has, each name at most once: readers would differ on which counts."""
     try:
         pairs = parse_qsl(
             encoded, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict"
         )
     except ValueError:
         raise Malformed("the parameters cannot be read") from None
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise Malformed("a parameter is there more than once")
+    return dict(pairs)
+
+
+def read(encoded: str) -> dict[str, str]:
+    """Parameters, all of them visible ASCII. One without a value is not there (RFC 6749 §3.1)."""
     found: dict[str, str] = {}
-    for name, value in pairs:
-        if name in found:
-            raise Malformed("a parameter is there more than once")
+    for name, value in fields(encoded).items():
         quoted = name in ECHOED and not {'"', "\\"}.isdisjoint(value)
         if quoted or not _plain(name + value) or len(value) > VALUE_LENGTH_MAX:
             raise Malformed("a parameter has characters that no parameter has, or too many")
-        found[name] = value
+        if value:
+            found[name] = value
     return found
+
+
+def check_credentials(authorization: str, parameters: Mapping[str, str]) -> None:
+    """A client says who it is in one way (RFC 6749 §2.3), and in one that this issuer knows."""
+    if not ASSERTIONS.isdisjoint(parameters):
+        raise Malformed("client assertions are not supported here", "invalid_client")
+    named = basic(authorization)
+    if named is None:
+        return
+    if "client_secret" in parameters or parameters.get("client_id", named) != named:
+        raise Malformed("the client says who it is in two ways")
 
 
 def basic(authorization: str) -> str | None:

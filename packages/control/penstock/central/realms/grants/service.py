@@ -5,7 +5,7 @@ from typing import Final
 from penstock.central.realms.bearer import Bearer
 from penstock.central.realms.clients import service as clients
 from penstock.central.realms.grants import evidence as evidences
-from penstock.central.realms.grants import flows, store
+from penstock.central.realms.grants import flows, requests, store
 from penstock.central.realms.grants.endpoints import (
     DeviceAuthorization,
     Introspection,
@@ -82,6 +82,8 @@ async def _write(tx: Tx, evidence: Evidence, decision: Decision, asked: Asked) -
 
 async def authorize_device(tx: Tx, realm: Realm, asked: Asked) -> Reply:
     """The start of the device flow."""
+    if (wrong := requests.unsupported(asked)) is not None:
+        return Reply(400, {"error": wrong.error, "error_description": wrong.description}, {})
     client = await clients.find(tx, realm.tenant_id, asked.client_id)
     server = Server(Evidence(realm, "", tx.now, client))
     reply = server.ask(DeviceAuthorization(server, asked.agent), asked)

@@ -11,22 +11,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from penstock.central.realms import web
 from penstock.central.realms.bearer import SECOND_FACTOR
-from penstock.central.realms.clients.model import is_redirect_uri
-from penstock.central.realms.grants.parameters import FIELDS_MAX, Malformed
+from penstock.central.realms.grants import parameters
+from penstock.central.realms.grants.parameters import Malformed
 from penstock.central.realms.model import Realm
 from penstock.central.realms.service import Realms
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import BROWSER_LIFE, Session
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
+from penstock.kernel import addresses
 from penstock.kernel.actor import Actor
+from penstock.kernel.addresses import WebAddress
 from penstock.kernel.db import Tx
 
 BROWSER: Final = "penstock_browser"
@@ -103,13 +105,7 @@ def acting(known: tuple[Session, User], now: datetime) -> Actor:
 
 async def submitted(request: Request, browser: Browser) -> Mapping[str, str]:
     """The fields of a form that came from one of our pages, in this browser."""
-    text = await web.encoded(request)
-    try:
-        fields = dict(
-            parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_MAX, errors="strict")
-        )
-    except ValueError:
-        raise Malformed("the form cannot be read") from None
+    fields = parameters.fields(await web.encoded(request))
     ours = hmac.compare_digest(fields.get("csrf", "").encode(), browser.csrf.encode())
     if browser.is_new or not ours or request.headers.get("sec-fetch-site") not in FROM_HERE:
         raise Malformed("this form did not come from our page, or the page is old: load it again")
@@ -138,16 +134,11 @@ def is_fresh(session: Session, sign: str, now: datetime) -> bool:
     return sign == session.id and now < session.auth_at + FRESH_FOR
 
 
-def leads_to(onward: str) -> str:
-    """The origin of the client that sent them here: browsers ask whether a form may end there."""
-    query = dict(parse_qsl(urlsplit(onward).query))
-    uri = query.get("redirect_uri", "")
-    return origin(uri) if is_redirect_uri(uri) else ""
-
-
-def origin(uri: str) -> str:
-    parts = urlsplit(uri)
-    return f"{parts.scheme}://{parts.netloc}"
+def leads_to(onward: str) -> WebAddress | None:
+    """The client that sent them here: browsers ask whether a form may end there."""
+    query = dict(parse_qsl(onward.partition("?")[2]))
+    address = addresses.parse(query.get("redirect_uri", ""))
+    return address if address is not None and address.is_private else None
 
 
 def with_parameter(uri: str, name: str, value: str) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Request, Response
 
 from penstock.central.realms import web
-from penstock.central.realms.grants import authorization, parameters
+from penstock.central.realms.grants import authorization, hints, parameters
 from penstock.central.realms.grants.authorization import (
     ConsentNeeded,
     Granted,
@@ -22,7 +22,8 @@ from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import PageRoute, button, form
 from penstock.central.realms.pages.markup import Html, el
 from penstock.central.realms.users.model import User
-from penstock.central.realms.web import Here
+from penstock.central.realms.web import All, Here
+from penstock.kernel import addresses
 
 router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 MEANINGS: Final[Mapping[str, str]] = {
@@ -38,29 +39,33 @@ MEANINGS: Final[Mapping[str, str]] = {
 
 
 @router.get("/authorize")
-async def authorize(request: Request, realm: Here) -> Response:
+async def authorize(request: Request, realm: Here, realms: All) -> Response:
     browser = browsers.of(request)
     asked = await web.asked(request, "authorize")
     entered = asked.get(browsers.FRESH)
     others = {name: asked.get(name) for name in asked.parameters if name != browsers.FRESH}
     asked = replace(asked, parameters=others)
+    meant = await hints.subject(realms, realm, asked)
     async with web.transaction(request) as tx:
         known = await browsers.who(tx, browser)
         fresh = known is not None and browsers.is_fresh(known[0], entered, tx.now)
-        verdict = await authorization.judge(tx, realm, asked, known, logged_in_for_this=fresh)
+        verdict = await authorization.judge(
+            tx, realm, asked, known, meant=meant, logged_in_for_this=fresh
+        )
     return _answer(browser, asked, known[1] if known else None, verdict)
 
 
 @router.post("/authorize")
-async def decide(request: Request, realm: Here) -> Response:
+async def decide(request: Request, realm: Here, realms: All) -> Response:
     browser = browsers.of(request)
     fields = await browsers.submitted(request, browser)
     asked = Asked("GET", realm.at("authorize"), parameters.read(fields.get("query", "")))
+    meant = await hints.subject(realms, realm, asked)
     consents = fields.get("decision") == "allow"
     async with web.transaction(request) as tx:
         known = await browsers.who(tx, browser)
         verdict = await authorization.judge(
-            tx, realm, asked, known, consents=consents, logged_in_for_this=True
+            tx, realm, asked, known, meant=meant, consents=consents, logged_in_for_this=True
         )
     return _answer(browser, asked, known[1] if known else None, verdict)
 
@@ -88,14 +93,15 @@ def _consent_page(
     browser: Browser, asked: Asked, query: str, user: User | None, needed: ConsentNeeded
 ) -> Response:
     realm, client = browser.realm, needed.client
-    where = browsers.origin(asked.get("redirect_uri"))
+    where = addresses.parse(asked.get("redirect_uri"))
+    shown_as = where.origin if where is not None else ""
     shown = layout.page(
         realm,
         f"Let {client.name} in?",
         el("p", f"You are signed in as {user.email if user else ''}.", class_="soft"),
         el("p", el("strong", client.name), " would be able to:"),
         scope_list(needed.scopes),
-        el("p", "It is at ", el("code", where), ".", class_="soft"),
+        el("p", "It is at ", el("code", shown_as), ".", class_="soft"),
         form(
             f"{realm.path}/authorize",
             browser.csrf,

@@ -10,6 +10,7 @@ from penstock.central.realms.grants.parameters import Malformed
 from penstock.central.realms.model import Realm
 from penstock.central.realms.pages.markup import Html, el, join
 from penstock.central.realms.web import RealmRoute
+from penstock.kernel.addresses import WebAddress
 
 STYLE: Final = (Path(__file__).parent / "style.css").read_text()
 
@@ -28,7 +29,7 @@ def page(
     title: str,
     *body: str,
     status: int = 200,
-    forms_lead_to: str = "",
+    forms_lead_to: WebAddress | None = None,
     wide: bool = False,
 ) -> Response:
     """`forms_lead_to`: another place to which the answer of a form here may redirect."""
@@ -45,12 +46,13 @@ def page(
     return HTMLResponse(f"<!doctype html>{document}", status, headers=_headers(forms_lead_to))
 
 
-def _headers(forms_lead_to: str) -> dict[str, str]:
+def _headers(forms_lead_to: WebAddress | None) -> dict[str, str]:
+    elsewhere = f" {forms_lead_to.origin}" if forms_lead_to is not None else ""
     policy = (
         "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; "
-        f"frame-ancestors 'none'; form-action 'self' {forms_lead_to}"
+        f"frame-ancestors 'none'; form-action 'self'{elsewhere}"
     )
-    return {"Content-Security-Policy": policy.strip(), "X-Frame-Options": "DENY"}
+    return {"Content-Security-Policy": policy, "X-Frame-Options": "DENY"}
 
 
 def form(action: str, csrf: str, *fields: str, **hidden: str) -> Html:

@@ -17,6 +17,7 @@ from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
 from penstock.central.realms.providers.model import Person, Provider
+from penstock.kernel import addresses
 
 ALGORITHMS: Final = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"]  # never symmetric, never none
 TIMEOUT_S: Final = 10.0
@@ -59,7 +60,7 @@ async def departure(provider: Provider, trip: Trip, state: str, back: str) -> st
         "code_challenge": trip.challenge,
         "code_challenge_method": "S256",
     }
-    endpoint = _text(metadata, "authorization_endpoint")
+    endpoint = _address(metadata, "authorization_endpoint")
     return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
 
@@ -74,9 +75,9 @@ async def arrival(provider: Provider, secret: str, trip: Trip, code: str, back: 
             "code_verifier": trip.verifier,
         }
         answer = await _ask(
-            client, "POST", _text(metadata, "token_endpoint"), form, (provider.client_id, secret)
+            client, "POST", _address(metadata, "token_endpoint"), form, (provider.client_id, secret)
         )
-        keys = await _ask(client, "GET", _text(metadata, "jwks_uri"))
+        keys = await _ask(client, "GET", _address(metadata, "jwks_uri"))
         claims = _verified(provider, trip, _text(answer, "id_token"), keys)
         if "email" not in claims:
             claims = await _told(client, metadata, answer, claims)
@@ -91,7 +92,7 @@ async def _told(
 ) -> Mapping[str, object]:
     """What the issuer tells of the same person besides the id token."""
     token = {"Authorization": f"Bearer {_text(answer, 'access_token')}"}
-    told = await _ask(client, "GET", _text(metadata, "userinfo_endpoint"), headers=token)
+    told = await _ask(client, "GET", _address(metadata, "userinfo_endpoint"), headers=token)
     if told.get("sub") != claims["sub"]:
         raise ProviderFailed("the issuer's userinfo is about someone else")
     return {**told, **claims}
@@ -170,3 +171,12 @@ def _text(content: Mapping[str, object], name: str) -> str:
     if not isinstance(value, str) or not value:
         raise ProviderFailed(f"the issuer's answer has no {name}")
     return value
+
+
+def _address(metadata: Mapping[str, object], name: str) -> str:
+    """Where secrets go and people are sent: what the issuer says is not taken on trust."""
+    text = _text(metadata, name)
+    address = addresses.parse(text)
+    if address is None or not address.is_private:
+        raise ProviderFailed(f"the issuer's {name} is not an https address: {text[:200]!r}")
+    return text

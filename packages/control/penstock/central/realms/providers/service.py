@@ -1,19 +1,17 @@
 """What may be done to a provider, and who comes in through one."""
 
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from penstock.central.access import handing
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.realms import owners
-from penstock.central.realms.clients.model import is_loopback
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.providers import store
 from penstock.central.realms.providers.model import Person, Provider
 from penstock.central.realms.users import invitations
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
-from penstock.kernel import audit, events
+from penstock.kernel import addresses, audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
@@ -98,6 +96,5 @@ def purpose(id: ProviderId) -> str:
 
 
 def _is_issuer(issuer: str) -> bool:
-    parts = urlsplit(issuer)
-    bare = not parts.query and not parts.fragment and "@" not in parts.netloc
-    return bare and bool(parts.hostname) and (parts.scheme == "https" or is_loopback(issuer))
+    address = addresses.parse(issuer)
+    return address is not None and address.is_private and address.query is None
