@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from penstock.kernel import shapes
 from penstock_contracts import ids
 from penstock_contracts.addresses import EMAIL, EMAIL_LENGTH_MAX
 
@@ -34,19 +35,17 @@ def _no_id(text: str) -> str:
 
 Name = Annotated[
     str,
-    StringConstraints(pattern=r"^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$", max_length=63),
+    StringConstraints(pattern=shapes.NAME, max_length=63),
     AfterValidator(_no_id),
 ]
 Email = Annotated[str, StringConstraints(max_length=EMAIL_LENGTH_MAX, pattern=EMAIL)]
 Text = Annotated[
     str,
-    StringConstraints(max_length=TEXT_LENGTH_MAX, pattern=r"^[^\x00-\x1f\x7f-\x9f]*$"),
+    StringConstraints(max_length=TEXT_LENGTH_MAX, pattern=shapes.TEXT),
     AfterValidator(_clean),
 ]
 # An id or a name, where either will do.
-Reference = Annotated[
-    str, StringConstraints(min_length=1, max_length=64, pattern=r"^[a-z0-9._-]+$")
-]
+Reference = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=shapes.REFERENCE)]
 
 
 def _each_once(values: list[str]) -> list[str]:
@@ -56,16 +55,13 @@ def _each_once(values: list[str]) -> list[str]:
 
 
 # A fact about a thing that others may ask for: `eu`, `country:de`.
-Tag = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.:_-]{0,61}[a-z0-9])?$", max_length=63)
-]
+Tag = Annotated[str, StringConstraints(pattern=shapes.TAG, max_length=63)]
 Tags = Annotated[list[Tag], Field(max_length=TAGS_MAX), AfterValidator(_each_once)]
+Currency = Annotated[str, Field(pattern=shapes.CURRENCY)]
 # A list of which something must be one.
 Names = Annotated[list[Name], Field(min_length=1, max_length=64), AfterValidator(_each_once)]
 # What people call images: `ubuntu:24.04`, `registry.example/team/train@v2`.
-Image = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9.:/@_-]{0,126}[a-z0-9])?$", max_length=128)
-]
+Image = Annotated[str, StringConstraints(pattern=shapes.IMAGE, max_length=128)]
 Images = Annotated[list[Image], Field(min_length=1, max_length=64), AfterValidator(_each_once)]
 References = Annotated[
     list[Reference], Field(min_length=1, max_length=64), AfterValidator(_each_once)

@@ -4,7 +4,7 @@ TxRoute opens the transaction, replays or records the answer of an idempotent PO
 and commits before the answer is sent.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from penstock.kernel import db, idempotency, log, reasons
+from penstock.kernel import db, idempotency, log, reasons, shapes
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.denials import REFUSED, Denials
@@ -229,9 +229,15 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
             return problem_response(unread, request)
         for item in error.errors():
             where = [str(part) for part in item["loc"] if part not in ("body", "query", "path")]
-            errors.append({"field": ".".join(where)[:200] or "body", "message": str(item["msg"])})
+            errors.append({"field": ".".join(where)[:200] or "body", "message": _words(item)})
     detail = "; ".join(f"{item['field']}: {item['message']}" for item in errors[:5])
     return problem_response(Invalid(detail or "invalid", extras={"errors": errors}), request)
+
+
+def _words(item: Mapping[str, Any]) -> str:
+    if item["type"] == "string_pattern_mismatch":
+        return shapes.in_words(item["ctx"]["pattern"])
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 def _unreadable(found: Sequence[Any]) -> Invalid | None:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from penstock.central.balances import service
 from penstock.central.balances.model import Balance, Credit
-from penstock.kernel.names import Text
+from penstock.kernel.names import Currency, Text
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/tenants", tags=["balances"], route_class=TxRoute)
@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/tenants", tags=["balances"], route_class=TxRoute)
 
 class NewCredit(Body):
     amount_micros: Annotated[int, Field(ge=1, le=10**15)]
-    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")]
+    currency: Currency
     reason: Annotated[Text, Field(min_length=1)]
 
 

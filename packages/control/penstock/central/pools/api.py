@@ -11,6 +11,7 @@ from penstock.central.networks import service as networks
 from penstock.central.networks.taking import Stock
 from penstock.central.pools import service
 from penstock.central.pools.model import Kind, Numbers, Pool, Prefix
+from penstock.kernel import shapes
 from penstock.kernel.errors import Invalid
 from penstock.kernel.names import Name, Reference
 from penstock.kernel.paging import Page, PageQuery
@@ -29,7 +30,7 @@ class NewPool(Body):
     site: Reference | None = None
     first: Number | None = None
     last: Number | None = None
-    prefix: Annotated[str, Field(max_length=43, pattern=r"^[0-9a-f.:/]+$")] | None = None
+    prefix: Annotated[str, Field(max_length=43, pattern=shapes.PREFIX)] | None = None
 
     def extent(self) -> Numbers | Prefix:
         numbers = self.first is not None and self.last is not None

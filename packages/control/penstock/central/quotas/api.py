@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from penstock.central.quotas import scopes, service
-from penstock.central.quotas.form import Currency, Limit
+from penstock.central.quotas.form import Limit
 from penstock.central.quotas.model import Kind, Line, Measure
 from penstock.kernel.errors import Invalid
-from penstock.kernel.names import Reference
+from penstock.kernel.names import Currency, Reference
 from penstock.kernel.paging import Page
 from penstock.kernel.web import Caller, Tx, TxRoute, View
 

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 
 from penstock.central.skus import service
 from penstock.central.skus.model import Sku
-from penstock.kernel.names import Name
+from penstock.kernel.names import Currency, Name
 from penstock.kernel.paging import Page, PageQuery
 from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 from penstock.placement.model import Shape
@@ -22,7 +22,7 @@ class NewSku(Body):
     family: Name
     gpu_counts: Annotated[list[Annotated[int, Field(ge=1, le=64)]], Field(min_length=1)]
     price_micros_per_gpu_hour: Annotated[int, Field(ge=0, le=10**12)]
-    currency: Annotated[str, Field(pattern="^[A-Z]{3}$")] = "USD"
+    currency: Currency = "USD"
 
     @field_validator("gpu_counts")
     @classmethod
