@@ -4,11 +4,13 @@ import json
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, cast
+from urllib.parse import urlsplit
 
-from penstock_client import errors
+from penstock_client import errors, secrets
+from penstock_client.secrets import Secret
 
 READY: Final = Path(".penstock") / "ready.json"
 
@@ -19,7 +21,7 @@ class Context:
 
     name: str
     api: str
-    token: str = field(repr=False)
+    token: Secret
     project: str | None = None
     login: "Login | None" = None
 
@@ -29,7 +31,7 @@ class Login:
     """How a context that was signed in gets its next token."""
 
     issuer: str
-    refresh_token: str = field(repr=False)
+    refresh_token: Secret
     expires_at: float  # of the context's token, in seconds since 1970
 
 
@@ -74,7 +76,8 @@ def from_environment() -> Context | None:
         return None
     if not token:
         raise errors.Misused("PENSTOCK_API is set but PENSTOCK_TOKEN is not: set both or neither")
-    return Context("environment", check(api), token, os.environ.get("PENSTOCK_PROJECT"))
+    held = secrets.clean(token, "PENSTOCK_TOKEN")
+    return Context("environment", check(api), held, os.environ.get("PENSTOCK_PROJECT"))
 
 
 def address() -> str:
@@ -109,7 +112,15 @@ def from_ready() -> Context | None:
 
 
 def check(api: str) -> str:
-    if not api.startswith(("https://", "http://")):
+    try:
+        parts = urlsplit(api)
+        known = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        raise errors.Misused(f"{api!r} is not an address") from None
+    if "@" in parts.netloc:
+        raise errors.Misused("an API address has no user and no password in it")
+    plain = api.isascii() and api.isprintable() and " " not in api
+    if not known or not plain or not api.startswith(("https://", "http://")):
         raise errors.Misused(f"{api!r} is not an API address: it begins with https:// or http://")
     return api.rstrip("/")
 
@@ -138,15 +149,18 @@ def save(contexts: Contexts) -> None:
         "contexts": {name: _stored(each) for name, each in contexts.known.items()},
     }
     target = path()
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(stored, file, indent=2)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(stored, file, indent=2)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(target)
+    except OSError as error:
+        raise errors.ClientError(f"{target} cannot be written: {error.strerror}") from None
 
 
 @contextmanager
@@ -186,7 +200,8 @@ def _context(name: str, fields: Mapping[str, object]) -> Context:
     if not isinstance(api, str) or not isinstance(token, str):
         raise errors.Misused(f"context {name!r} has no API or no token: add it again")
     named = project if isinstance(project, str) else None
-    return Context(name, check(api), token, named, _login(fields.get("login")))
+    held = secrets.clean(token, f"the token of context {name!r}")
+    return Context(name, check(api), held, named, _login(fields.get("login")))
 
 
 def _login(stored: object) -> Login | None:
@@ -198,6 +213,6 @@ def _login(stored: object) -> Login | None:
             "refresh_token": str(token),
             "expires_at": int() | float() as expires_at,
         }:
-            return Login(issuer, token, float(expires_at))
+            return Login(issuer, Secret(token), float(expires_at))
         case _:
             return None

@@ -6,13 +6,14 @@ from typing import Final, cast
 
 import httpx2
 
-from penstock_client import VERSION, errors
+from penstock_client import VERSION, errors, secrets
 from penstock_client.requests import Request, ServerEvent, is_loopback
 
 RETRIES: Final = 3
 FIRST_PAUSE_S: Final = 0.2
 LONGEST_PAUSE_S: Final = 30.0
 TIMEOUT: Final = httpx2.Timeout(30.0, connect=5.0)
+FAILED: Final = (httpx2.RequestError, httpx2.InvalidURL, UnicodeEncodeError)
 Pause = Callable[[float], None]
 Token = str | Callable[[], str]
 
@@ -49,8 +50,8 @@ class Http:
                 headers={**request.headers(), **self._authorization()},
                 json=request.body,
             )
-        except (httpx2.TransportError, httpx2.InvalidURL) as error:
-            raise unreachable(self.api, error) from error
+        except FAILED as error:
+            raise failure(self.api, error) from None
 
     def stream(
         self, request: Request, *, after: str | None, idle_s: float
@@ -73,23 +74,27 @@ class Http:
                     yield ServerEvent(id=event.id, data=event.data)
         except httpx2.ReadTimeout as error:
             if not opened:
-                raise unreachable(self.api, error) from error
-        except httpx2.TransportError as error:
-            raise unreachable(self.api, error) from error
+                raise failure(self.api, error) from None
+        except FAILED as error:
+            raise failure(self.api, error) from None
 
     def _authorization(self) -> dict[str, str]:
         """Asked for each time: a token that was signed in for does not last."""
-        token = self.token if isinstance(self.token, str) else self.token()
+        given = self.token if isinstance(self.token, str) else self.token()
+        token = secrets.clean(given, "the token")
         return {"Authorization": f"Bearer {token}"}
 
 
 def connect(api: str) -> httpx2.Client:
-    return httpx2.Client(
-        headers={"User-Agent": f"penstock/{VERSION}"},
-        timeout=TIMEOUT,
-        follow_redirects=False,  # a token is for this API and no other
-        trust_env=not is_loopback(api),  # a proxy cannot reach this machine's loopback
-    )
+    try:
+        return httpx2.Client(
+            headers={"User-Agent": f"penstock/{VERSION}"},
+            timeout=TIMEOUT,
+            follow_redirects=False,  # a token is for this API and no other
+            trust_env=not is_loopback(api),  # a proxy cannot reach this machine's loopback
+        )
+    except ValueError:
+        raise errors.Misused("the environment names a proxy (…_PROXY) that is none") from None
 
 
 def exchange(url: str, form: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, object]]:
@@ -97,8 +102,8 @@ def exchange(url: str, form: Mapping[str, str] | None = None) -> tuple[int, Mapp
     try:
         with connect(url) as client:
             response = client.get(url) if form is None else client.post(url, data=form)
-    except (httpx2.TransportError, httpx2.InvalidURL) as error:
-        raise unreachable(url, error) from error
+    except FAILED as error:
+        raise failure(url, error) from None
     body = body_of(response)
     if not isinstance(body, dict):
         raise errors.NotTheApi(f"{url} answered with something other than JSON")
@@ -135,5 +140,8 @@ def backoff_s(attempt: int) -> float:
     return min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
 
 
-def unreachable(api: str, error: Exception) -> errors.Unreachable:
+def failure(api: str, error: Exception) -> errors.ClientError:
+    """In our words where the library's would repeat what it was given: that may be a secret."""
+    if isinstance(error, httpx2.LocalProtocolError | UnicodeEncodeError):
+        return errors.Misused("the call cannot be sent: something given does not fit into a header")
     return errors.Unreachable(api, str(error) or type(error).__name__)

@@ -1,13 +1,11 @@
 """The `penstock` command: finds the command that is asked for and imports only that."""
 
 import difflib
-import io
-import os
 import sys
 from collections.abc import Sequence
 from typing import Final
 
-from penstock_client import VERSION, completion, errors, processes
+from penstock_client import VERSION, completion, errors, processes, streams
 
 NOUNS: Final = {
     "allocation": "GPUs, from asking for them to giving them back.",
@@ -48,27 +46,44 @@ EXIT_CODES: Final = "0 done, 1 refused or failed, 2 usage error, 3 the API canno
 
 
 def main() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal without Unicode
+    streams.prepare()
     sys.exit(run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
     """The exit code. Whatever goes wrong is told on stderr."""
     try:
+        return tell_refusals(argv)
+    except KeyboardInterrupt:
+        return 130
+    except OSError as error:
+        if is_process(argv) and not isinstance(error, streams.StdoutLost):
+            raise  # a server's own failure: whoever runs it needs to see where
+        return streams.give_up(error)
+
+
+def tell_refusals(argv: Sequence[str]) -> int:
+    try:
+        check_text(argv)
         return dispatch(argv)
     except errors.ClientError as error:
         from penstock_client import problems
 
         problems.tell(error, as_json="--json" in argv)
         return error.exit_code
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader has left. Closing stdout at exit must not complain of it again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+    finally:
+        sys.stdout.flush()  # here, where it can be told that it failed
+
+
+def check_text(argv: Sequence[str]) -> None:
+    try:
+        "".join(argv).encode()
+    except UnicodeEncodeError:
+        raise errors.Misused("an argument is not text in UTF-8") from None
+
+
+def is_process(argv: Sequence[str]) -> bool:
+    return bool(argv) and processes.is_asked(argv[0], argv[1:])
 
 
 def dispatch(argv: Sequence[str]) -> int:

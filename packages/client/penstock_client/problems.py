@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from typing import Final, cast
 
-from penstock_client import errors, screen, words
+from penstock_client import errors, screen, streams, words
 from penstock_client.errors import ClientError, Problem
 
 SHOWN_TWICE: Final = frozenset({"suggestion", "detail"})
@@ -13,7 +13,7 @@ SHOWN_TWICE: Final = frozenset({"suggestion", "detail"})
 
 def tell(error: ClientError, *, as_json: bool) -> None:
     if as_json:
-        sys.stderr.write(f"{json.dumps(document(error))}\n")
+        streams.tell(json.dumps(document(error)))
         return
     screen.note(f"penstock: {error}")
     if isinstance(error, errors.Refused):
@@ -29,8 +29,11 @@ def document(error: ClientError) -> Mapping[str, object]:
 
 
 def _tell_problem(problem: Problem) -> None:
+    said = problem.get("detail", "")
     for wrong in problem.get("errors", []):
-        screen.note(f"  {words.plain(wrong.get('field'))}: {words.plain(wrong.get('message'))}")
+        told = f"{words.plain(wrong.get('field'))}: {words.plain(wrong.get('message'))}"
+        if told not in said:
+            screen.note(f"  {told}")
     if explanation := problem.get("explanation"):
         _tell_explanation(explanation)
     if suggestion := problem.get("suggestion"):

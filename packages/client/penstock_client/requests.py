@@ -121,7 +121,10 @@ def curl(api: str, request: Request, *, stream: bool = False) -> str:
 
 
 def is_loopback(api: str) -> bool:
-    host = urlsplit(api).hostname or ""
+    try:
+        host = urlsplit(api).hostname or ""
+    except ValueError:
+        return False
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
-from penstock_client import words
+from penstock_client import streams, words
 from penstock_client.words import Row
 
 if TYPE_CHECKING:  # rich costs a tenth of a second, which --json and --curl need not pay
@@ -58,13 +58,16 @@ def document(value: object) -> None:
 
 def line(text: str, stream: TextIO | None = None) -> None:
     """One line; only its author's own newlines break it."""
-    shown = "\n".join(words.safe(part) for part in text.split("\n"))
-    (stream or sys.stdout).write(f"{shown}\n")
+    (stream or sys.stdout).write(f"{safe_lines(text)}\n")
+
+
+def safe_lines(text: str) -> str:
+    return "\n".join(words.safe(part) for part in text.split("\n"))
 
 
 def note(text: str) -> None:
     """Something for people, which must not end in a pipe."""
-    line(text, sys.stderr)
+    streams.tell(safe_lines(text))
 
 
 def table(columns: Sequence[Column], rows: Iterable[Row], stream: TextIO | None = None) -> None:

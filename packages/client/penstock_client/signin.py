@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from penstock_client import contexts, errors, requests
 from penstock_client.contexts import Context, Login
+from penstock_client.secrets import Secret
 
 CLIENT: Final = "penstock-cli"
 SCOPE: Final = "openid profile email offline_access administer keys"
@@ -64,7 +65,9 @@ def begin(realm: Realm) -> Invitation:
     )
 
 
-def wait(realm: Realm, invitation: Invitation, *, pause: Pause = time.sleep) -> tuple[str, Login]:
+def wait(
+    realm: Realm, invitation: Invitation, *, pause: Pause = time.sleep
+) -> tuple[Secret, Login]:
     """Ask as often as the server says until someone has decided: the protocol knows no telling."""
     interval_s, until = invitation.interval_s, time.monotonic() + invitation.expires_in_s
     form = {
@@ -139,9 +142,10 @@ def _is_old(context: Context) -> bool:
     return context.login is not None and time.time() >= context.login.expires_at - RENEW_S
 
 
-def _signed_in(issuer: str, body: Mapping[str, object]) -> tuple[str, Login]:
+def _signed_in(issuer: str, body: Mapping[str, object]) -> tuple[Secret, Login]:
     expires_at = time.time() + _number(body, "expires_in", 300)
-    return _text(body, "access_token"), Login(issuer, _text(body, "refresh_token"), expires_at)
+    login = Login(issuer, Secret(_text(body, "refresh_token")), expires_at)
+    return Secret(_text(body, "access_token")), login
 
 
 def _realm(issuer: str) -> Realm:

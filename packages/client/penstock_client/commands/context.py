@@ -1,15 +1,14 @@
 """`penstock context`: which API to talk to. Tokens go in and are never printed."""
 
-import getpass
 import os
-import sys
 from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from penstock_client import contexts, errors, requests, screen
+from penstock_client import contexts, requests, screen, secrets
 from penstock_client.contexts import Context
 from penstock_client.screen import column
+from penstock_client.secrets import Secret
 
 app = App(name="context", help="Contexts: the APIs you use, and which one commands talk to.")
 Json = Annotated[bool, Parameter(negative=())]
@@ -102,10 +101,6 @@ def view(context: Context, *, current: bool) -> dict[str, object]:
     }
 
 
-def read_token() -> str:
-    token = os.environ.get("PENSTOCK_TOKEN") or (
-        getpass.getpass("token: ") if sys.stdin.isatty() else sys.stdin.readline()
-    )
-    if not token.strip().isascii() or not token.strip().isprintable() or not token.strip():
-        raise errors.Misused("the token is empty or is not plain text")
-    return token.strip()
+def read_token() -> Secret:
+    given = os.environ.get("PENSTOCK_TOKEN")
+    return secrets.clean(given, "PENSTOCK_TOKEN") if given else secrets.read("token")
