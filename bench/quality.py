@@ -43,7 +43,8 @@ def main() -> None:
         sys.exit(2)
     for path, listed in lists.items():
         say: Callable[[str], None] = (lambda _: None) if asked.json else print
-        say(f"{path.name}: {len(nodes)} nodes, {len(listed)} pods, seeds {asked.seeds}")
+        what = f"{len(nodes)} nodes, {len(listed)} pods{trace.left_out(path)}"
+        say(f"{path.name}: {what}, seeds {asked.seeds}")
         print(json.dumps(_compare(nodes, listed, asked.seeds, asked.policy or POLICIES, say)))
 
 

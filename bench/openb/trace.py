@@ -10,6 +10,8 @@ import numpy as np
 
 DEMAND_MAX: Final = 1.3  # of capacity
 GPUS_MAX: Final = 64
+# Columns that some of openb's pod lists leave out, and what that means for every pod.
+LEFT_OUT: Final = {"gpu_spec": "any model will do", "memory_mib": "no memory is asked for"}
 T = TypeVar("T")
 
 
@@ -53,6 +55,14 @@ def pods(path: Path) -> list[Pod]:
     if not any(pod.milli_total for pod in found):
         raise Malformed(f"{path}: no pod asks for a GPU")
     return found
+
+
+def left_out(path: Path) -> str:
+    """What the list says nothing about, in words; nothing if it has every column."""
+    with path.open(newline="") as file:
+        columns = csv.DictReader(file).fieldnames or ()
+    missing = [f"no {name}: {so}" for name, so in LEFT_OUT.items() if name not in columns]
+    return f" ({'; '.join(missing)})" if missing else ""
 
 
 def capacity_milli(nodes: list[Machine]) -> int:
@@ -108,8 +118,9 @@ def _pod(row: dict[str, str]) -> Pod:
         raise ValueError("gpu_milli is 0 for a pod with GPUs")
     if gpus > 1 and milli != 1000:
         raise ValueError(f"{gpus} GPUs of {milli}/1000 each: several GPUs must be whole")
-    models = tuple(sorted({name for name in (row["gpu_spec"] or "").split("|") if name}))
-    return Pod(gpus, milli, _number(row, "cpu_milli"), _number(row, "memory_mib"), models)
+    models = tuple(sorted({name for name in (row.get("gpu_spec") or "").split("|") if name}))
+    memory_mib = _number(row, "memory_mib") if "memory_mib" in row else 0
+    return Pod(gpus, milli, _number(row, "cpu_milli"), memory_mib, models)
 
 
 def _number(row: dict[str, str], column: str, most: int = 10**9) -> int:

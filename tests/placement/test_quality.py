@@ -45,6 +45,32 @@ def test_only_the_policy_asked_for_is_run(tmp_path: Path) -> None:
     assert set(json.loads(done.stdout.splitlines()[-1])) == {"ours", "bound"}
 
 
+# The multi-GPU lists have no gpu_spec.
+MULTI = (
+    "name,cpu_milli,memory_mib,num_gpu,gpu_milli,qos,pod_phase,creation_time\n"
+    "p0,4000,4096,1,1000,LS,Running,0\np1,8000,8192,2,1000,LS,Running,1\n"
+    "p2,2000,2048,1,470,BE,Running,2\np3,8000,8192,0,0,LS,Running,3\n"
+)
+SAME = MULTI.replace(",qos", ",gpu_spec,qos").replace(",LS", ",,LS").replace(",BE", ",,BE")
+
+
+def test_a_list_without_models_is_one_whose_pods_take_any(tmp_path: Path) -> None:
+    done = run(tmp_path, NODES, MULTI, "--seeds", "1-2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == run(tmp_path, NODES, SAME, "--seeds", "1-2").stdout
+    assert json.loads(done.stdout)["ours"]["at130"] > 0
+
+
+def test_what_a_list_leaves_out_is_said(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text(NODES)
+    (tmp_path / "pods.csv").write_text(MULTI.replace("memory_mib", "memory"))
+    command = [sys.executable, str(ROOT / "bench" / "quality.py"), "--policy", "ours"]
+    command += ["--nodes", str(tmp_path / "nodes.csv"), "--pods", str(tmp_path / "pods.csv")]
+    done = subprocess.run([*command, "--seeds", "1"], capture_output=True, text=True, check=False)
+    first = done.stdout.splitlines()[0]
+    assert "no gpu_spec: any model will do; no memory_mib: no memory is asked for" in first
+
+
 @pytest.mark.parametrize(
     ("nodes", "pods", "said"),
     [
