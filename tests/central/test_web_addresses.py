@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from penstock.central.realms.clients.model import is_redirect_uri
 from penstock.central.realms.pages import browsers, layout
 from penstock.central.realms.pages.refusals import Doorstep
-from penstock.kernel import addresses
+from penstock_contracts import web_addresses
 
 PARTS = st.sampled_from(
     ["https", "http", "://", ":", "//", "app.example", "127.0.0.1", "[::1]", "5123", "x", "/", "?",
@@ -49,14 +49,14 @@ def test_no_redirect_address_adds_anything_to_a_pages_policy(uri: str) -> None:
 @example("http://127.0.0.1:x.evil.example/callback")
 @example("http://127.0.0.1:\u0661/callback")
 def test_what_is_an_address_is_the_same_address_to_others(uri: str) -> None:
-    address = addresses.parse(uri)
+    address = web_addresses.parse(uri)
     if address is None:
         return
     parts = urlsplit(uri)
     assert (parts.scheme, parts.port, parts.path) == (address.scheme, address.port, address.path)
     assert (parts.hostname or "") == address.host.strip("[]") or address.host.startswith("[")
     assert (parts.username, parts.fragment) == (None, "")
-    assert addresses.parse(address.origin) is not None
+    assert web_addresses.parse(address.origin) is not None
 
 
 @pytest.mark.parametrize(

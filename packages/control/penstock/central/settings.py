@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from penstock.kernel import addresses
 from penstock.kernel.buckets import Rate
 from penstock.kernel.gateway import Limits
 from penstock.kernel.settings import Settings
+from penstock_contracts import web_addresses
 
 PREFIX = "PENSTOCK_CENTRAL_"
 
@@ -22,7 +22,7 @@ def _separated(value: object) -> object:
 
 
 def _is_origin(text: str) -> str:
-    address = addresses.parse(text)
+    address = web_addresses.parse(text)
     if text and (address is None or address.origin != text):
         raise ValueError(
             "an origin is wanted, as in https://gpu.example: no path, in small letters"
@@ -31,7 +31,7 @@ def _is_origin(text: str) -> str:
 
 
 def _is_place(text: str) -> str:
-    address = addresses.parse(text)
+    address = web_addresses.parse(text)
     if text and (address is None or address.query is not None or text.endswith("/")):
         raise ValueError("an address is wanted, as in https://keycloak.example/auth")
     return text

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from penstock.kernel import addresses
+from penstock_contracts import web_addresses
 from penstock_contracts.ids import TenantId
 
 CODE: Final = "authorization_code"
@@ -36,12 +36,12 @@ class Client:
 
     def redirects_to(self, uri: str) -> bool:
         """Exactly one of its addresses; on a loopback address, at any port (RFC 8252)."""
-        given = addresses.parse(uri)
+        given = web_addresses.parse(uri)
         if given is None:
             return False
         anywhere = replace(given, port=None)
         return uri in self.redirect_uris or (
-            given.is_loopback and anywhere in map(addresses.parse, self.redirect_uris)
+            given.is_loopback and anywhere in map(web_addresses.parse, self.redirect_uris)
         )
 
     def limit(self, scope: str | None) -> str:
@@ -52,5 +52,5 @@ class Client:
 
 def is_redirect_uri(uri: str) -> bool:
     """Whether codes may be sent there: https, or this machine."""
-    address = addresses.parse(uri)
+    address = web_addresses.parse(uri)
     return address is not None and address.is_private

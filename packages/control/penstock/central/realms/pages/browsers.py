@@ -26,10 +26,10 @@ from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import BROWSER_LIFE, Session
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
-from penstock.kernel import addresses
 from penstock.kernel.actor import Actor
-from penstock.kernel.addresses import WebAddress
 from penstock.kernel.db import Tx
+from penstock_contracts import web_addresses
+from penstock_contracts.web_addresses import WebAddress
 
 BROWSER: Final = "penstock_browser"
 SESSION: Final = "penstock_session"
@@ -137,7 +137,7 @@ def is_fresh(session: Session, sign: str, now: datetime) -> bool:
 def leads_to(onward: str) -> WebAddress | None:
     """The client that sent them here: browsers ask whether a form may end there."""
     query = dict(parse_qsl(onward.partition("?")[2]))
-    address = addresses.parse(query.get("redirect_uri", ""))
+    address = web_addresses.parse(query.get("redirect_uri", ""))
     return address if address is not None and address.is_private else None
 
 

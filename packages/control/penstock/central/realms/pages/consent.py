@@ -23,7 +23,7 @@ from penstock.central.realms.pages.layout import PageRoute, button, form
 from penstock.central.realms.pages.markup import Html, el
 from penstock.central.realms.users.model import User
 from penstock.central.realms.web import All, Here
-from penstock.kernel import addresses
+from penstock_contracts import web_addresses
 
 router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
 MEANINGS: Final[Mapping[str, str]] = {
@@ -93,7 +93,7 @@ def _consent_page(
     browser: Browser, asked: Asked, query: str, user: User | None, needed: ConsentNeeded
 ) -> Response:
     realm, client = browser.realm, needed.client
-    where = addresses.parse(asked.get("redirect_uri"))
+    where = web_addresses.parse(asked.get("redirect_uri"))
     shown_as = where.origin if where is not None else ""
     shown = layout.page(
         realm,

@@ -10,7 +10,7 @@ from penstock.central.realms.grants.parameters import Malformed
 from penstock.central.realms.model import Realm
 from penstock.central.realms.pages.markup import Html, el, join
 from penstock.central.realms.web import RealmRoute
-from penstock.kernel.addresses import WebAddress
+from penstock_contracts.web_addresses import WebAddress
 
 STYLE: Final = (Path(__file__).parent / "style.css").read_text()
 

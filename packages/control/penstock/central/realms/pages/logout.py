@@ -11,8 +11,8 @@ from penstock.central.realms.pages.markup import el
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import service as users
 from penstock.central.realms.web import Here
-from penstock.kernel import addresses
 from penstock.kernel.db import Tx
+from penstock_contracts import web_addresses
 from penstock_contracts.ids import TenantId
 
 router = APIRouter(prefix="/realms/{name}", route_class=PageRoute, include_in_schema=False)
@@ -33,7 +33,7 @@ async def ask(request: Request, realm: Here) -> Response:
         "Sign out?",
         el("p", f"You are signed in as {known[1].email}.", class_="soft"),
         form(f"{realm.path}/logout", browser.csrf, button("Sign out"), query=web.query(request)),
-        forms_lead_to=addresses.parse(back),
+        forms_lead_to=web_addresses.parse(back),
     )
     return browser.remember(shown)
 

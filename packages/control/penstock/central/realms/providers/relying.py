@@ -17,7 +17,7 @@ from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
 from penstock.central.realms.providers.model import Person, Provider
-from penstock.kernel import addresses
+from penstock_contracts import web_addresses
 
 ALGORITHMS: Final = ["RS256", "PS256", "ES256", "EdDSA", "Ed25519"]  # never symmetric, never none
 TIMEOUT_S: Final = 10.0
@@ -176,7 +176,7 @@ def _text(content: Mapping[str, object], name: str) -> str:
 def _address(metadata: Mapping[str, object], name: str) -> str:
     """Where secrets go and people are sent: what the issuer says is not taken on trust."""
     text = _text(metadata, name)
-    address = addresses.parse(text)
+    address = web_addresses.parse(text)
     if address is None or not address.is_private:
         raise ProviderFailed(f"the issuer's {name} is not an https address: {text[:200]!r}")
     return text

@@ -11,11 +11,12 @@ from penstock.central.realms.providers.model import Person, Provider
 from penstock.central.realms.users import invitations
 from penstock.central.realms.users import service as users
 from penstock.central.realms.users.model import User
-from penstock.kernel import addresses, audit, events
+from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
 from penstock.kernel.sealing import Seal
+from penstock_contracts import web_addresses
 from penstock_contracts.ids import ProviderId, TenantId
 
 
@@ -96,5 +97,5 @@ def purpose(id: ProviderId) -> str:
 
 
 def _is_issuer(issuer: str) -> bool:
-    address = addresses.parse(issuer)
+    address = web_addresses.parse(issuer)
     return address is not None and address.is_private and address.query is None
