@@ -49,7 +49,10 @@ async def create(
     await hosting.refuse_hosted(tx, owner, "a client")
     for uri in redirect_uris:
         if not is_redirect_uri(uri):
-            raise Invalid(f"redirect_uris: {uri[:200]!r} is neither https nor a loopback address")
+            raise Invalid(
+                f"redirect_uris: {uri[:200]!r} is not an https address, nor http to a loopback "
+                "address; it has a host, perhaps a port, a path and a query, and nothing else"
+            )
     if CREDENTIALS in grants and (public or role is None):
         raise Invalid("a client that acts for itself is confidential and has a role")
     secret = None if public else f"cs_{secrets.token_urlsafe(32)}"
