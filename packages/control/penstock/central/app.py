@@ -75,12 +75,12 @@ from penstock.kernel import (
     sealing,
     web,
 )
-from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
 from penstock.kernel.direct import Direct
 from penstock.kernel.edge import Doors, Edge
 from penstock.kernel.gateway import Gateway
 from penstock.kernel.objects import Objects
+from penstock.kernel.readiness import Writable
 from penstock.kernel.stalls import Stalls
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
@@ -164,7 +164,7 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
     app.state.planner = Planner(database, app.state.fleet)
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root)
     checks: dict[str, ops.Check] = {
-        "database": partial(_answers, database),
+        "database": Writable(database),
         "stopping": stopping.ready,
     }
     app.router.routes.extend(ops.routes(checks))
@@ -227,11 +227,6 @@ def front(
             "Retry-After", "X-Correlation-Id",
         ),
     )  # fmt: skip
-
-
-async def _answers(database: Database) -> None:
-    async with asyncio.timeout(2), database.transaction() as tx:
-        await tx.fetchval("SELECT 1")
 
 
 def _read_token(path: Path) -> str:

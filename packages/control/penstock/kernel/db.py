@@ -152,9 +152,10 @@ class Database:
         correlation_id: str = "",
         patient: bool = True,
         lock: int | None = None,
+        unless: tuple[type[Exception], ...] = (),
     ) -> T:
         """Run idempotent work as the system, under a lock if it names one; again after a lost
-        connection or a lost race."""
+        connection or a lost race. What is in `unless` is raised even if it is patient."""
         delay_s = 0.05
         while True:
             try:
@@ -164,7 +165,7 @@ class Database:
             except RACED:
                 pass
             except LOST as error:
-                if not patient:
+                if not patient or isinstance(error, unless):
                     raise
                 logger.warning("database away", exc_info=error)
             await asyncio.sleep(delay_s)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
-from penstock.kernel import db, idempotency, log, reasons, shapes
+from penstock.kernel import db, idempotency, log, reasons, shapes, shortages
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.denials import REFUSED, Denials
@@ -193,7 +193,7 @@ def install(
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
     # Each by itself: what is left to Exception is raised again, and logged once more.
-    for failure in (asyncpg.DataError, *db.RACED, *db.LOST, Exception):
+    for failure in (asyncpg.DataError, *db.RACED, *shortages.SHORT, *db.LOST, Exception):
         app.add_exception_handler(failure, _on_failure)
 
 
@@ -264,7 +264,11 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 async def _on_failure(request: Request, error: Exception) -> Response:
-    return problem_response(problem_of(error, request.scope["path"]), request)
+    problem = problem_of(error, request.scope["path"])
+    if isinstance(error, shortages.SHORT):  # people at a realm's pages are told on a page
+        refused: Refused = request.app.state.refused
+        return refused(request.scope, problem, request.state.correlation_id)
+    return problem_response(problem, request)
 
 
 def problem_of(error: Exception, path: str) -> Problem:
@@ -275,6 +279,10 @@ def problem_of(error: Exception, path: str) -> Problem:
         return Invalid("a value has a character or a size that cannot be stored")
     if isinstance(error, db.RACED):
         return Unavailable("two requests stood in each other's way and neither happened; ask again")
+    short = shortages.refusal(error)
+    if short is not None:
+        logger.warning("database short", code=short.code, exc_info=error)
+        return short
     if isinstance(error, db.LOST):
         return Unavailable("the database does not answer; what you asked may not have happened")
     logger.error("unexpected", exc_info=error, path=path)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 from penstock.kernel import background, db, log, migrations, ops, process
-from penstock.kernel.db import Database
+from penstock.kernel.readiness import Writable
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
 from penstock.site import engine, executors, uplink
@@ -44,7 +44,7 @@ async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> Non
     me = Executor(settings.executor, timedelta(seconds=settings.executor_silence_s))
     links = NodeLinks(database, wakeups, settings, member, tasks)
     checks: dict[str, ops.Check] = {
-        "database": partial(_answers, database),
+        "database": Writable(database),
         "stopping": stopping.ready,
     }
     server = ops.server(ops.app(checks), settings.metrics_listen)
@@ -86,8 +86,3 @@ async def _join(settings: SiteSettings) -> Member:
 
 def _not_renewed(why: str) -> None:
     logger.warning("certificate not renewed", why=why)
-
-
-async def _answers(database: Database) -> None:
-    async with asyncio.timeout(2), database.transaction() as tx:
-        await tx.fetchval("SELECT 1")

@@ -38,7 +38,7 @@ from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.snapshot import Snapshot
 from penstock.central.placement.wants import Judge, Want
 from penstock.central.placement.writing import Placement, Writer
-from penstock.kernel import questions
+from penstock.kernel import questions, shortages
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
 from penstock.kernel.questions import ask_all
@@ -72,7 +72,9 @@ class Committer:
         for _ in range(ATTEMPTS_MAX):
             try:
                 outcomes = await self._database.run(
-                    lambda tx: self._place(tx, asks, again=next(tries) > 0), lock=fleet.LOCK
+                    lambda tx: self._place(tx, asks, again=next(tries) > 0),
+                    lock=fleet.LOCK,
+                    unless=shortages.LASTING,  # who asked is told at once
                 )
             except (asyncpg.UniqueViolationError, Departed):
                 continue

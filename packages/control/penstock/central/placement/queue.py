@@ -12,7 +12,7 @@ from prometheus_client import Histogram
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies.model import Terms
-from penstock.kernel import log
+from penstock.kernel import log, shortages
 from penstock.kernel.actor import Actor
 from penstock.kernel.clients import WAIT_S_MAX, Patience
 from penstock.kernel.errors import Problem, Restarting, Unavailable
@@ -194,12 +194,18 @@ class Queue:
             with SECONDS.time():
                 outcomes = await self._commit([ask for ask, _ in batch])
         except Exception as error:
-            logger.error("placement batch failed", exc_info=error)
-            outcomes = [Unavailable("placement failed; what you asked for may not have happened")]
-            outcomes *= len(batch)
+            outcomes = [_failure(error)] * len(batch)
         for (_, answer), outcome in zip(batch, outcomes, strict=True):
             if not answer.done():
                 answer.set_result(outcome)
+
+
+def _failure(error: Exception) -> Unavailable:
+    if refusal := shortages.refusal(error):
+        logger.warning("placement batch failed", code=refusal.code, error=str(error))
+        return refusal
+    logger.error("placement batch failed", exc_info=error)
+    return Unavailable("placement failed; what you asked for may not have happened")
 
 
 def _give_up(answer: "asyncio.Future[Outcome]") -> None:
