@@ -1,23 +1,18 @@
 """Log lines: JSON on stderr, one object a line. Nothing secret is ever bound to one."""
 
+import json
+import logging
 import sys
-from contextlib import suppress
 
 import structlog
 
-
-class Stderr:
-    """Writes lines. A reader that went away must not stop a node, so failure is silent."""
-
-    def msg(self, line: str) -> None:
-        with suppress(OSError, ValueError):
-            sys.stderr.write(line + "\n")
-            sys.stderr.flush()
-
-    debug = info = warning = error = critical = msg
+from penstock_contracts import lossy
 
 
 def configure() -> None:
+    """A reader that stopped or went away must not stop a node, so lines may be lost."""
+    stream = lossy.on(sys.stderr.fileno(), _missing)
+    sys.stderr = stream
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
@@ -26,6 +21,11 @@ def configure() -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger("info"),
-        logger_factory=lambda *_: Stderr(),
+        logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=True,
     )
+    logging.basicConfig(level=logging.WARNING, stream=stream)
+
+
+def _missing(lines: int) -> str:
+    return json.dumps({"level": "warning", "event": "log lines dropped", "lines": lines}) + "\n"

@@ -3,28 +3,33 @@
 Whoever writes a line, here or in a library, and whatever went wrong: it is one line, with the
 traceback as a field. That the database is away is told without a traceback, the first time and
 then rarely (`outages`).
+Lines that nobody takes are dropped and counted: nothing waits for a reader of logs.
 """
 
 import logging
 import sys
 import threading
 from types import TracebackType
+from typing import Final
 
 import orjson
 import structlog
+from prometheus_client import Counter
 from structlog.typing import EventDict, FilteringBoundLogger, WrappedLogger
 
 from penstock.kernel.outages import Outages
 from penstock.kernel.printed import Printed
+from penstock_contracts import lossy
 
 Logger = FilteringBoundLogger
 _outages = Outages()
 back = _outages.end  # says whether the database was away
+DROPPED: Final = Counter("penstock_log_lines_dropped", "Log lines that nobody took")
 
 
 def configure(plane: str, level: str = "info") -> None:
+    stream = lossy.on(sys.stderr.fileno(), _missing, DROPPED.inc)
     threshold = logging.getLevelNamesMapping()[level.upper()]
-    stream = sys.stderr
 
     def name_plane(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         return {**event, "plane": plane}
@@ -88,3 +93,8 @@ def _on_uncaught(
 
 def _serialize(event: object, **_: object) -> str:
     return orjson.dumps(event, default=str).decode()
+
+
+def _missing(lines: int) -> str:
+    event = {"level": "warning", "event": "log lines dropped", "lines": lines}
+    return orjson.dumps(event).decode() + "\n"

@@ -52,7 +52,10 @@ def up(
     from penstock.local.options import Options
     from penstock.local.screen import Screen
     from penstock_client import screen as client_screen
+    from penstock_contracts import lossy
 
-    screen = Screen(client_screen.console(sys.stdout), verbose=verbose)
+    # Whoever reads this may stop reading, or its disk be full: the platform goes on.
+    shown = lossy.on(sys.stdout.fileno(), lambda lines: f"({lines} lines were not shown)\n")
+    screen = Screen(client_screen.console(shown), verbose=verbose)
     options = Options(data, port, nodes, hardware, demo, delay_ms, faults, postgres_bin)
     sys.exit(asyncio.run(run.run(options, screen)))
