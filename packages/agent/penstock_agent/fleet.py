@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from penstock_agent import agent, database, executor, journal, tokens
+from penstock_agent import agent, database, executor, health, journal, tokens
 from penstock_agent.agent import Connected, Place
 from penstock_agent.database import Database
 from penstock_agent.options import Options
@@ -47,10 +47,11 @@ async def run(given: Options, profile: Profile, listed: tuple[Fault, ...]) -> No
         database.opened(folder / "journal.db", journal.SCHEMA) as kept,
         database.opened(folder / "world.db", world.SCHEMA) as simulated,
     ):
-        await journal.forget_old_results(kept, executor.now_us())
-        injected = Faults(simulated, listed)
-        _reread_on_hangup(injected, given.faults)
-        await _live(await _places(given, folder, profile, simulated, injected), kept)
+        async with health.listening(given.health_port):
+            await journal.forget_old_results(kept, executor.now_us())
+            injected = Faults(simulated, listed)
+            _reread_on_hangup(injected, given.faults)
+            await _live(await _places(given, folder, profile, simulated, injected), kept)
 
 
 async def _live(places: Sequence[Place], kept: Database) -> None:

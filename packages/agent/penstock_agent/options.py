@@ -20,6 +20,7 @@ class Options:
     name_prefix: str
     faults: Path | None
     delay_ms: int
+    health_port: int | None
     check: bool
 
     def node_name(self, number: int) -> str:
@@ -42,6 +43,7 @@ def parse(arguments: list[str] | None = None) -> Options:
         name_prefix=given.name_prefix,
         faults=given.faults,
         delay_ms=given.delay_ms,
+        health_port=given.health_port,
         check=given.check,
     )
 
@@ -56,6 +58,7 @@ class Given(argparse.Namespace):
     name_prefix: str
     faults: Path | None
     delay_ms: int
+    health_port: int | None
     check: bool
 
 
@@ -69,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--name-prefix", default="node", metavar="TEXT", help="names are TEXT-0001 and on")
     add("--faults", type=Path, metavar="FILE", help="faults to inject; SIGHUP reads it again")
     add("--delay-ms", type=_whole(0, DELAY_MS_MAX), default=0, metavar="N", help="per task")
+    add("--health-port", type=_whole(1, 65_535), metavar="N", help="/healthz on 127.0.0.1")
     add("--check", action="store_true", help="check the profile and the faults, then exit")
     return parser
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from penstock.local import ports
+from penstock.local import health, ports
 from penstock.local.bootstrap import SITE
 from penstock.local.memory import Memory
 from penstock.local.options import Options
@@ -26,7 +26,9 @@ def central(data: Path, database: str, api_port: int, memory: Memory) -> Child:
         "PENSTOCK_CENTRAL_METRICS_LISTEN": memory.address("central_metrics"),
         "PENSTOCK_CENTRAL_BOOTSTRAP_TOKEN_FILE": str(admin_token_file(data)),
     }
-    return Child("central", (sys.executable, "-m", "penstock.central"), environment)
+    command = (sys.executable, "-m", "penstock.central")
+    asked = health.http(memory.address("central_metrics"))
+    return Child("central", command, environment, health=asked)
 
 
 def site(data: Path, database: str, memory: Memory) -> Child:
@@ -39,15 +41,17 @@ def site(data: Path, database: str, memory: Memory) -> Child:
         "PENSTOCK_SITE_LINK_LISTEN": memory.address("site_link"),
         "PENSTOCK_SITE_METRICS_LISTEN": memory.address("site_metrics"),
     }
-    return Child("site", (sys.executable, "-m", "penstock.site"), environment)
+    command = (sys.executable, "-m", "penstock.site")
+    return Child("site", command, environment, health=health.http(memory.address("site_metrics")))
 
 
-def agents(options: Options) -> Child:
+def agents(options: Options, memory: Memory) -> Child:
     folder = options.data / "agent"
     command = [*AGENT, "--data", str(folder), "--token-file", str(folder / "tokens")]
     command += ["--simulate", options.hardware, "--nodes", str(options.nodes)]
+    command += ["--health-port", str(memory.ports["agents_health"])]
     if options.delay_ms is not None:
         command += ["--delay-ms", str(options.delay_ms)]
     if options.faults is not None:
         command += ["--faults", str(options.faults)]
-    return Child("agents", command)
+    return Child("agents", command, health=health.http(memory.address("agents_health")))

@@ -1,7 +1,8 @@
 """Ensures that one child process runs, from when it is asked for until it is told to stop.
 
 A child is *ready* when it has written a line of JSON to the descriptor that
-PENSTOCK_READY_FD names. One that ends is started again, sooner if it had run well.
+PENSTOCK_READY_FD names. One that ends is started again, sooner if it had run well; one that
+does not answer any more is ended first.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
+from penstock.local.health import Health
 from penstock.local.logfile import LogFile
 from penstock.local.pipes import Pipe
 from penstock.local.tether import tether
@@ -37,6 +39,7 @@ class Child:
     command: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     grace_s: float = 10.0
+    health: Health | None = None
 
 
 class Keeper:
@@ -56,6 +59,7 @@ class Keeper:
         self._ready = asyncio.get_running_loop().create_future()
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = False
+        self._silent = False  # in this life
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> dict[str, object]:
@@ -101,7 +105,7 @@ class Keeper:
             if not self._ready.done() and (code == MISUSED or attempts == FIRST_ATTEMPTS):
                 self._give_up(self._last_words(code))
                 return
-            if loop.time() - started > RAN_WELL_S:
+            if loop.time() - started > RAN_WELL_S and not self._silent:
                 delay_s = DELAY_S_MIN
             self._told(f"ended ({_ending(code)}); starts again in {delay_s:.1f} s")
             await asyncio.sleep(delay_s)
@@ -116,6 +120,7 @@ class Keeper:
     async def _run_once(self) -> int:
         """One life of the child: its exit code, negative for a signal."""
         self._tail.clear()
+        self._silent = False
         output, ready = await Pipe.open(), await Pipe.open()
         try:
             self._process = await self._spawn(output, ready)
@@ -126,13 +131,14 @@ class Keeper:
             self.kill()
         copying = asyncio.create_task(self._copy(output))
         listening = asyncio.create_task(self._listen(ready))
+        watching = asyncio.create_task(self._watch(listening.done))
         try:
             code = await self._process.wait()
             # Whatever it started itself may hold the pipe open; what it wrote is in it already.
             await asyncio.wait({copying, listening}, timeout=1.0)
         finally:
             self._process = None
-            for task in (copying, listening):
+            for task in (copying, listening, watching):
                 task.cancel()
             output.close()
             ready.close()
@@ -154,6 +160,19 @@ class Keeper:
             start_new_session=True,  # Ctrl-C is for us, who stop the children in order
             preexec_fn=tether(signal.SIGKILL),
         )
+
+    async def _watch(self, is_ready: Callable[[], bool]) -> None:
+        """Ensures that a child which does not answer any more is ended."""
+        if self._child.health is None:
+            return
+        await self._child.health.until_silent(is_ready)
+        if self._stopping:
+            return
+        self._silent = True
+        self._told("does not answer any more; it is ended")
+        self._signal(signal.SIGTERM)
+        await asyncio.sleep(self._child.grace_s)
+        self.kill()
 
     async def _copy(self, output: Pipe) -> None:
         async for line in output.lines(self._log.write):

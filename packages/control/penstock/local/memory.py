@@ -17,6 +17,7 @@ LISTENERS: Final = (
     "site_join",
     "site_link",
     "site_metrics",
+    "agents_health",
 )
 
 

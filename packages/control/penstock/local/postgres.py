@@ -104,6 +104,13 @@ class EmbeddedPostgres:
         """The postmaster's process id."""
         return self._running().pid
 
+    @property
+    def socket(self) -> Path:
+        """Where it listens."""
+        if self._socket is None:
+            raise PostgresFailed("the embedded database is not started; it has no socket")
+        return self._socket / f".s.PGSQL.{PORT}"
+
     def url(self, database: str, role: str = ROLE) -> str:
         """For asyncpg, psycopg and libpq alike."""
         if self._socket is None:

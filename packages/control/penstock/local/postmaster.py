@@ -19,6 +19,7 @@ from penstock.local.tether import tether
 READY: Final = b"database system is ready to accept connections"
 START_S_MAX: Final = 120.0  # crash recovery may have much to read again
 STOP_S_MAX: Final = 30.0
+QUIT_S_MAX: Final = 5.0
 LEFTOVER: Final = re.compile(r"pre-existing shared memory block .* is still in use")
 LEFTOVER_ATTEMPTS: Final = 20
 LEFTOVER_WAIT_S: Final = 0.25
@@ -63,7 +64,10 @@ class Postmaster:
             process.wait(STOP_S_MAX)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGQUIT)  # recovery at the next start
-            process.wait()
+            try:
+                process.wait(QUIT_S_MAX)
+            except subprocess.TimeoutExpired:  # it is stopped, or stuck
+                self.kill()
         self._drain()
 
     def kill(self) -> None:

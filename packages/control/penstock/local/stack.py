@@ -71,7 +71,7 @@ class Stack:
         self._pump = EventPump(Client(api, token), data / "events-seen")
         self._pump.start()
         await self._start_site(client, platform, urls.site, remembered, self._pump)
-        await self._start_agents(client, platform, self._pump)
+        await self._start_agents(client, platform, remembered, self._pump)
         return Running(api, token, hardware, platform, client, self._pump)
 
     async def stop(self) -> None:
@@ -107,7 +107,9 @@ class Stack:
             await self._supervisor.start(children.site(self._data, url, remembered))
             await fleet.until_connected(client, pump, platform.site)
 
-    async def _start_agents(self, client: Client, platform: Platform, pump: EventPump) -> None:
+    async def _start_agents(
+        self, client: Client, platform: Platform, remembered: Memory, pump: EventPump
+    ) -> None:
         def issue(count: int) -> list[JoinToken]:
             issued: list[JoinToken] = []
             while len(issued) < count:
@@ -119,7 +121,7 @@ class Stack:
         nodes, hardware = self._options.nodes, self._options.hardware
         with self._screen.step(f"{nodes} × {hardware}: agents join"):
             await asyncio.to_thread(tokens.write_for_nodes, self._data / "agent", nodes, issue)
-            await self._supervisor.start(children.agents(self._options))
+            await self._supervisor.start(children.agents(self._options, remembered))
         with self._screen.step(f"{nodes} × {hardware}: slots approved") as step:
 
             def progress(ready: int) -> None:
