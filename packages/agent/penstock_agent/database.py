@@ -1,16 +1,28 @@
-"""One SQLite file and the one thread that uses it. Operations that wait share a commit."""
+"""One SQLite file and the one thread that uses it. Operations that wait share a commit.
+
+While the disk is full, or fails, they wait for it: nothing is lost, and nothing is answered that
+is not durable.
+"""
 
 import asyncio
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Generic, Protocol, TypeVar
 
+import structlog
+from structlog.typing import FilteringBoundLogger
+
 GROUP_MAX: Final = 512  # operations in one commit
 SCHEMA_VERSION: Final = 1
+NO_ROOM: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+ROOM_WAIT_S: Final = 0.5
+TOLD_EVERY: Final = 60  # waits
+
+_log: FilteringBoundLogger = structlog.get_logger()
 
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
@@ -21,6 +33,7 @@ class DatabaseUnusable(Exception):
 
 
 class _Waiting(Protocol):
+    def wanted(self) -> bool: ...
     def attempt(self, connection: sqlite3.Connection) -> None: ...
     def fail(self, error: Exception) -> None: ...
     def settle(self) -> None: ...
@@ -34,12 +47,18 @@ class _Job(Generic[T]):
         self._future = future
         self._outcome: Callable[[], None] = lambda: None
 
+    def wanted(self) -> bool:
+        """Whether somebody waits for it still."""
+        return not self._future.cancelled()
+
     def attempt(self, connection: sqlite3.Connection) -> None:
         """Run inside a savepoint: a failed operation undoes itself, not its neighbours."""
         connection.execute("SAVEPOINT job")
         try:
             value = self._work(connection)
         except Exception as error:  # the waiter hears it, whatever it is
+            if _lacks_room(error):  # but this one concerns all, and passes
+                raise
             connection.execute("ROLLBACK TO job")
             self.fail(error)
         else:
@@ -59,6 +78,8 @@ class Database:
 
     def __init__(self, path: Path, schema: str) -> None:
         self._connection = _connect(path, schema)
+        self._path = path
+        self._closing = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._waiting: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name=f"sqlite-{path.stem}", daemon=True)
@@ -70,7 +91,8 @@ class Database:
         return await future
 
     def close(self) -> None:
-        """Finish what waits, then close the file."""
+        """Finish what waits, then close the file. What waits for room is given up."""
+        self._closing.set()
         self._waiting.put(None)
         self._thread.join()
 
@@ -78,7 +100,7 @@ class Database:
         while (first := self._waiting.get()) is not None:
             group = [first]
             closing = _take_waiting(self._waiting, group)
-            _commit(self._connection, group)
+            self._commit(group)
             try:
                 self._loop.call_soon_threadsafe(_settle, group)
             except RuntimeError:  # the loop is closed: nobody waits any more
@@ -86,6 +108,21 @@ class Database:
             if closing:
                 break
         self._connection.close()
+
+    def _commit(self, group: Sequence[_Waiting]) -> None:
+        waits = 0
+        while (error := _attempt(self._connection, group)) is not None:
+            if not _lacks_room(error) or self._closing.is_set():
+                for job in group:
+                    job.fail(error)
+                return
+            if waits % TOLD_EVERY == 0:
+                _log.error("no room to write; tries again", file=str(self._path), why=str(error))
+            waits += 1
+            self._closing.wait(ROOM_WAIT_S)
+            group = [job for job in group if job.wanted()]
+        if waits:
+            _log.info("written again", file=str(self._path))
 
 
 @contextmanager
@@ -110,17 +147,24 @@ def _take_waiting(waiting: queue.SimpleQueue[_Waiting | None], group: list[_Wait
     return False
 
 
-def _commit(connection: sqlite3.Connection, group: Sequence[_Waiting]) -> None:
+def _attempt(connection: sqlite3.Connection, group: Sequence[_Waiting]) -> sqlite3.Error | None:
+    """Commit the whole group; or none of it, and why."""
     try:
         connection.execute("BEGIN IMMEDIATE")
         for job in group:
             job.attempt(connection)
         connection.execute("COMMIT")
     except sqlite3.Error as error:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        for job in group:
-            job.fail(error)
+        with suppress(sqlite3.Error):  # a full disk may have ended the transaction already
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        return error
+    return None
+
+
+def _lacks_room(error: Exception) -> bool:
+    code: int = getattr(error, "sqlite_errorcode", 0)  # none, if it is not SQLite's own
+    return isinstance(error, sqlite3.Error) and code & 0xFF in NO_ROOM
 
 
 def _settle(group: Sequence[_Waiting]) -> None:
