@@ -1,5 +1,6 @@
 """Which API is talked to, and where tokens are kept."""
 
+import fcntl
 import io
 import json
 from pathlib import Path
@@ -51,6 +52,8 @@ def test_the_order_is_option_environment_current_ready(
     ready = {"api": "http://127.0.0.1:1", "admin_token": TOKEN, "project": "project_9"}
     (home / ".penstock").mkdir()
     (home / ".penstock" / "ready.json").write_text(json.dumps(ready))
+    running = (home / ".penstock" / "lock").open("w")
+    fcntl.flock(running, fcntl.LOCK_EX)
     found = contexts.select(None)
     assert (found.api, found.token, found.project) == ("http://127.0.0.1:1", TOKEN, "project_9")
     add(cli, monkeypatch, "prod", "https://a.example")
@@ -59,6 +62,17 @@ def test_the_order_is_option_environment_current_ready(
     monkeypatch.setenv("PENSTOCK_TOKEN", TOKEN)
     assert contexts.select(None).api == "https://env.example"
     assert contexts.select("prod").api == "https://a.example"
+    running.close()
+
+
+@pytest.mark.parametrize("content", ["", "garbage", "[]", '{"contexts": [7]}', '{"current": 7}'])
+def test_a_damaged_file_of_contexts_is_named(cli: Cli, content: str) -> None:
+    contexts.path().parent.mkdir(parents=True)
+    contexts.path().write_text(content)
+    ran = cli("context", "ls")
+    assert ran.code == 2
+    assert str(contexts.path()) in ran.err
+    assert "put back a copy" in ran.err
 
 
 def test_ls_and_use_say_when_the_environment_goes_first(

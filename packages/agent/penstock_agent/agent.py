@@ -16,6 +16,7 @@ from penstock_agent.database import Database
 from penstock_agent.executor import Node
 from penstock_agent.host import Host
 from penstock_contracts import membership
+from penstock_contracts.files import Damaged
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import JoinRefused, Member
@@ -63,6 +64,8 @@ async def live(
             await _serve(await _node(place, member, database), member, starting, connected)
         except JoinRefused as refusal:
             raise JoinRefused(f"{place.name} cannot join: {refusal}") from refusal
+        except Damaged as damage:  # the others go on, and so does this one if it is put right
+            _log.error("node cannot start; it tries again", node=place.name, why=str(damage))
         except Exception:
             _log.exception("node failed to start; it tries again", node=place.name)
         await asyncio.sleep(delay_s)

@@ -184,7 +184,9 @@ def _connect(path: Path, schema: str) -> sqlite3.Connection:
             script = f"BEGIN IMMEDIATE; {schema} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT"
             connection.executescript(script)
     except sqlite3.Error as error:
-        raise DatabaseUnusable(f"{path} cannot be opened: {error}") from error
+        raise DatabaseUnusable(
+            f"{path} cannot be opened: {error}; put back a copy, or move it away to begin anew"
+        ) from error
     if version > SCHEMA_VERSION:
         raise DatabaseUnusable(f"{path} was written by a newer agent; run that one")
     return connection

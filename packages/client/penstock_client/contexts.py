@@ -107,8 +107,24 @@ def from_ready() -> Context | None:
     """What `penstock up` wrote when it became ready, if it runs from this folder."""
     if not READY.exists():
         return None
+    if not _held(READY.with_name("lock")):
+        raise errors.PlatformEnded(str(READY))
     ready = _read(READY)
     return _context(f"{READY}", {**ready, "token": ready.get("admin_token")})
+
+
+def _held(lock: Path) -> bool:
+    """Whether a `penstock up` runs: it holds the lock, and the kernel lets go when it dies."""
+    import fcntl
+
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:  # somebody holds it; or we may not look, and believe it
+        return True
+    return False
 
 
 def check(api: str) -> str:
@@ -135,11 +151,11 @@ def load() -> Contexts:
     if not path().exists():
         return Contexts(None, {})
     stored = _read(path())
-    known = cast("Mapping[str, Mapping[str, object]]", stored.get("contexts") or {})
-    return Contexts(
-        current=cast("str | None", stored.get("current")),
-        known={name: _context(name, fields) for name, fields in known.items()},
-    )
+    current, known = stored.get("current"), stored.get("contexts") or {}
+    if not isinstance(known, dict) or not isinstance(current, str | None):
+        raise errors.Misused(_damaged(path(), "it does not list contexts"))
+    listed = cast("Mapping[str, object]", known)
+    return Contexts(current, {name: _context(name, fields) for name, fields in listed.items()})
 
 
 def save(contexts: Contexts) -> None:
@@ -189,13 +205,18 @@ def _read(source: Path) -> Mapping[str, object]:
     try:
         content = json.loads(source.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise errors.Misused(f"{source} cannot be read: {error}") from error
+        raise errors.Misused(_damaged(source, str(error))) from error
     if not isinstance(content, dict):
-        raise errors.Misused(f"{source} does not hold a JSON object")
+        raise errors.Misused(_damaged(source, "it is not a JSON object"))
     return cast("Mapping[str, object]", content)
 
 
-def _context(name: str, fields: Mapping[str, object]) -> Context:
+def _damaged(source: Path, why: str) -> str:
+    return f"{source} cannot be read ({why}): put back a copy, or delete it and begin anew"
+
+
+def _context(name: str, stored: object) -> Context:
+    fields = cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
     api, token, project = fields.get("api"), fields.get("token"), fields.get("project")
     if not isinstance(api, str) or not isinstance(token, str):
         raise errors.Misused(f"context {name!r} has no API or no token: add it again")

@@ -74,6 +74,18 @@ class NoApi(ClientError):
         super().__init__("no API is known: run `penstock up`, or `penstock context add`")
 
 
+class PlatformEnded(ClientError):
+    """What `penstock up` wrote is there, and `penstock up` is not."""
+
+    exit_code = UNREACHABLE
+
+    def __init__(self, ready: str) -> None:
+        super().__init__(
+            f"{ready} is left from a `penstock up` that was killed: nothing runs here; "
+            "run `penstock up`, which goes on from there, or delete the file"
+        )
+
+
 class SignedOut(ClientError):
     """The session behind a context is over."""
 

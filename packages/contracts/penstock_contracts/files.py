@@ -5,6 +5,14 @@ from contextlib import suppress
 from pathlib import Path
 
 
+class Damaged(Exception):
+    """A file is gone or is not what it should be; the message says what to do. Nothing changed."""
+
+    def __init__(self, path: Path, wrong: str, then: str) -> None:
+        super().__init__(f"{path} {wrong}: {then}")
+        self.path = path
+
+
 def write_private(path: Path, content: bytes) -> None:
     """Replace `path` in one step, durably, with mode 0600."""
     _draft(path, content).replace(path)
@@ -25,10 +33,14 @@ def _draft(path: Path, content: bytes) -> Path:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.write(descriptor, content)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        # Not os.write: a disk that is almost full takes a part and calls that a success.
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(descriptor)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
     return draft
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
@@ -36,7 +36,14 @@ class PrivateKey:
         """Read the key at `path`; make it first, readable by its owner alone, if absent."""
         if not path.exists():
             files.write_private_once(path, cls.generate().pem())
-        return cls.from_pem(path.read_bytes())
+        return cls.from_file(path)
+
+    @classmethod
+    def from_file(cls, path: Path) -> "PrivateKey":
+        try:
+            return cls.from_pem(path.read_bytes())
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            raise files.Damaged(path, "holds no private key", "put back a copy of it") from None
 
     @classmethod
     def from_pem(cls, pem: bytes) -> "PrivateKey":

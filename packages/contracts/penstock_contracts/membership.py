@@ -16,7 +16,7 @@ import grpc
 import grpc.aio
 from cryptography import x509
 
-from penstock_contracts import files, link, rpc
+from penstock_contracts import files, link, member_files, rpc
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.join import JoinToken
 from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest
@@ -166,11 +166,15 @@ class Member:
 
 
 def load(folder: Path) -> Member | None:
-    """The member whose state is in `folder`, if it has joined."""
+    """The member whose state is in `folder`, if it has joined; Damaged if that is not whole."""
     path = folder / "membership.json"
     if not path.exists():
         return None
-    return Member(folder, Membership(**json.loads(path.read_text())))
+    held = member_files.read(path, Membership)
+    member_files.check_key(folder / "key.pem", held.certificate_pem, path)
+    if held.ca_certificate_pem:
+        member_files.check_key(folder / "ca-key.pem", held.ca_certificate_pem, path)
+    return Member(folder, held)
 
 
 async def join(folder: Path, token: JoinToken, name: str, *, with_ca: bool = False) -> Member:

@@ -47,7 +47,7 @@ from penstock.central.quotas import api as quotas
 from penstock.central.realms import routers as realm_routers
 from penstock.central.realms.hosts import configured as realm_providers
 from penstock.central.realms.hosts.reconciler import Hosting
-from penstock.central.realms.keys.service import Keyring
+from penstock.central.realms.keys.service import Keyring, load_seal
 from penstock.central.realms.pages import refusals
 from penstock.central.realms.service import Realms
 from penstock.central.realms.users.passwords import Passwords
@@ -72,7 +72,6 @@ from penstock.kernel import (
     migrations,
     ops,
     process,
-    sealing,
     web,
 )
 from penstock.kernel.denials import Denials
@@ -85,6 +84,7 @@ from penstock.kernel.stalls import Stalls
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
+from penstock_contracts.files import Damaged
 
 ROUTERS = (  # tried in this order: the busiest first
     allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
@@ -134,7 +134,7 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
     root = authority.load_or_create_root(
         settings.data, timedelta(seconds=settings.certificate_life_s)
     )
-    seal = sealing.load_or_create(settings.data / "seal.key")
+    seal = await load_seal(database, settings.data / "seal.key")
     providers = realm_providers.configured(settings)
     realms = Realms(
         database, settings.url, seal, Keyring(database, seal), Passwords(),
@@ -230,4 +230,10 @@ def front(
 
 
 def _read_token(path: Path) -> str:
-    return path.read_text().strip()
+    try:
+        token = path.read_text("ascii").strip()
+    except (OSError, ValueError) as error:
+        raise Damaged(path, f"cannot be read ({error})", "put a token there, or unset it") from None
+    if not token:
+        raise Damaged(path, "is empty", "put a token there, or unset it")
+    return token

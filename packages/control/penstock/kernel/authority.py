@@ -18,6 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from penstock.kernel.errors import Invalid
 from penstock_contracts import files, identity
+from penstock_contracts.files import Damaged
 from penstock_contracts.identity import PrivateKey
 
 LEAF_LIFE: Final = timedelta(hours=1)
@@ -106,12 +107,21 @@ class Authority:
 
 def load_or_create_root(folder: Path, leaf_life: timedelta = LEAF_LIFE) -> Authority:
     """The platform's root, made on first use and kept, readable by its owner alone."""
-    key = PrivateKey.load_or_generate(folder / "ca-key.pem")
-    path = folder / "ca.pem"
+    key_path, path = folder / "ca-key.pem", folder / "ca.pem"
+    copy = "every site trusts the one that was here, so put back a copy"
+    if path.exists() and not key_path.exists():
+        raise Damaged(key_path, f"is gone, and {path} is for no other key", copy)
+    key = PrivateKey.load_or_generate(key_path)
     if not path.exists():
         root = _self_signed(key, "Penstock root", datetime.now(UTC) + ROOT_LIFE, 0)
         files.write_private_once(path, to_pem(root).encode())
-    return Authority(key, x509.load_pem_x509_certificate(path.read_bytes()), leaf_life)
+    try:
+        certificate = x509.load_pem_x509_certificate(path.read_bytes())
+    except ValueError:
+        raise Damaged(path, "is no certificate", copy) from None
+    if certificate.public_key() != key.key.public_key():
+        raise Damaged(path, f"is not the certificate of {key_path}", copy)
+    return Authority(key, certificate, leaf_life)
 
 
 def csr_key(csr_der: bytes) -> ec.EllipticCurvePublicKey:

@@ -14,6 +14,7 @@ import uvloop
 from penstock.kernel import log
 from penstock.kernel.settings import SettingsInvalid
 from penstock.kernel.stopping import Stopping
+from penstock_contracts.files import Damaged
 
 END_S_MAX: Final = 15.0
 logger = log.get(__name__)
@@ -36,7 +37,8 @@ def hangups() -> asyncio.Event:
 
 
 def run(serve: Callable[[Stopping], Awaitable[None]], *, linger_s: float = 0.0) -> None:
-    """Run until SIGTERM or SIGINT (exit 0) or until something breaks (exit 1; 2 if a setting).
+    """Run until SIGTERM or SIGINT (exit 0) or until something breaks: exit 1, or 2 if a setting
+    or a file is not usable.
 
     Told to end, it serves on for `linger_s`, not ready any more, so that balancers notice.
     """
@@ -82,7 +84,7 @@ def _report(serving: "asyncio.Future[None]") -> int:
     if error is None:
         return 0
     error = _innermost(error)
-    if isinstance(error, SettingsInvalid):  # its message is all that there is to know
+    if isinstance(error, SettingsInvalid | Damaged):  # its message is all that there is to know
         print(f"penstock: {error}", file=sys.__stderr__)  # for people: it is no line of the log
         return 2
     logger.error("stopped", error=str(error), exc_info=error)

@@ -48,4 +48,7 @@ def load_or_create(path: Path) -> Seal:
     """The key at `path`, made on first use; every replica must have the same."""
     if not path.exists():
         files.write_private_once(path, os.urandom(KEY_BYTES))
-    return Seal(path.read_bytes())
+    try:
+        return Seal(path.read_bytes())
+    except ValueError as error:
+        raise files.Damaged(path, f"is damaged ({error})", "put back a copy of it") from None

@@ -36,6 +36,13 @@ def refuse_other_major(data: Path, major: int) -> None:
         raise PostgresFailed(
             f"{data} belongs to {data.owner()}; run as that user, or as root"
         ) from error
+    except (OSError, ValueError):
+        written_by = ""
+    if not written_by.isdigit():
+        raise PostgresFailed(
+            f"{data / 'PG_VERSION'} is gone or is no version, so {data} is no database that can be "
+            "started: put back a copy of the whole folder"
+        )
     if written_by != str(major):
         raise VersionMismatch(
             f"{data} was written by Postgres {written_by}, and this is Postgres {major}; "

@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 import secrets
 from pathlib import Path
+from typing import Final
 
 from penstock.local import home
 from penstock.local.children import admin_token_file
 from penstock.local.errors import Refused
 from penstock_contracts import files
+
+TOKEN: Final = re.compile(rb"pk_[A-Za-z0-9_-]{16,128}")
 
 
 def take(data: Path) -> int:
@@ -30,7 +34,13 @@ def admin_token(data: Path) -> str:
     path = admin_token_file(data)
     if not path.exists():
         files.write_private(path, f"pk_{secrets.token_urlsafe(32)}\n".encode())
-    return path.read_text().strip()
+    token = path.read_bytes().strip()
+    if not TOKEN.fullmatch(token):
+        raise Refused(
+            f"{path} holds no token ({len(token)} bytes, it begins with pk_): put back a copy, "
+            "or delete it and get a new one; the old one stays good until it is revoked"
+        )
+    return token.decode()
 
 
 def write_ready(data: Path, facts: dict[str, object]) -> Path:

@@ -9,6 +9,7 @@ FOLDER/elsewhere when root's FOLDER cannot be reached by the account: where data
 import fcntl
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,11 @@ from penstock.local.account import Account
 
 # sun_path holds 108 bytes with its end; the socket's own name is .s.PGSQL.5432
 SOCKET_FOLDER_BYTES_MAX: Final = 107 - len("/.s.PGSQL.5432")
+
+
+# Who only asks whether somebody has it holds it for a moment.
+LOCK_ATTEMPTS: Final = 5
+LOCK_WAIT_S: Final = 0.05
 
 
 class FolderTaken(Exception):
@@ -43,7 +49,7 @@ def settle(folder: Path) -> Home:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     pointer = folder / "elsewhere"
     if pointer.exists():
-        place = Path(pointer.read_text().strip())
+        place = _pointed_at(pointer)
         if not place.is_dir():
             raise DataMissing(
                 f"the database of {folder} was kept in {place}, which is gone; "
@@ -58,14 +64,25 @@ def settle(folder: Path) -> Home:
     return Home(folder, runner)
 
 
+def database_folder(folder: Path) -> Path:
+    """Where PGDATA is, or would be if there were one."""
+    pointer = folder / "elsewhere"
+    return (_pointed_at(pointer) if pointer.exists() else folder) / "data"
+
+
 def lock(folder: Path) -> int:
     """Take the folder for this process; the kernel gives it back when the process ends."""
     descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(descriptor)
-        raise FolderTaken(f"{folder} is in use by another process that is running") from error
+    for attempt in range(1, LOCK_ATTEMPTS + 1):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if attempt == LOCK_ATTEMPTS:
+                os.close(descriptor)
+                raise FolderTaken(f"{folder} is in use by another process that runs") from error
+            time.sleep(LOCK_WAIT_S)
+        else:
+            break
     return descriptor
 
 
@@ -78,6 +95,16 @@ def socket_folder(home: Home) -> Path:
     folder.mkdir(exist_ok=True, mode=0o700)
     account.give(home.account, folder)
     return folder
+
+
+def _pointed_at(pointer: Path) -> Path:
+    place = pointer.read_bytes().strip()
+    if not place.startswith(b"/") or b"\0" in place:
+        raise DataMissing(
+            f"{pointer} does not say where the database of {pointer.parent} is: "
+            f"it is a folder in {programs.SHARED}; write its path there"
+        )
+    return Path(os.fsdecode(place))
 
 
 def _move_out(pointer: Path) -> Path:

@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from penstock.local import ports
 from penstock.local.errors import Refused
@@ -36,14 +36,28 @@ def recall(data: Path, hardware: str) -> Memory:
     if not path.exists():
         return Memory(hardware)
     try:
-        memory = Memory(**json.loads(path.read_text()))
+        memory = _read(path)
     except (ValueError, TypeError) as error:
-        raise Refused(f"{path} is damaged: {error}; restore it, or use another --data") from error
+        raise Refused(
+            f"{path} is damaged ({error}): put back a copy of it, or use another --data"
+        ) from error
     if memory.hardware != hardware:
         raise Refused(
             f"the nodes in {data} are {memory.hardware}; they cannot become {hardware}. "
             f"Use --hardware {memory.hardware}, or another --data for {hardware}"
         )
+    return memory
+
+
+def _read(path: Path) -> Memory:
+    memory = Memory(**json.loads(path.read_bytes()))
+    if not isinstance(cast("object", memory.hardware), str):
+        raise TypeError("it names no hardware")
+    if not isinstance(cast("object", memory.ports), dict):
+        raise TypeError("it names no ports")
+    for listener, port in memory.ports.items():
+        if not isinstance(cast("object", port), int) or not 0 < port < 65_536:
+            raise TypeError(f"{listener} is no port")
     return memory
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,7 @@ from penstock_client.views.events import Event
 from penstock_contracts import files
 
 RETRY_S: Final = 1.0
+SEQUENCE_DIGITS_MAX: Final = 18
 
 
 class EventPump:
@@ -19,7 +21,7 @@ class EventPump:
     def __init__(self, client: Client, mark: Path) -> None:
         self._client = client
         self._mark = mark
-        self._after = mark.read_text().strip() if mark.exists() else "0"
+        self._after = mark_of(mark)
         self._loop = asyncio.get_running_loop()
         self._ended = threading.Event()
         self._queues: set[asyncio.Queue[Event]] = set()
@@ -30,7 +32,8 @@ class EventPump:
     def stop(self) -> None:
         """Hear no more; remember where we were."""
         self._ended.set()
-        files.write_private(self._mark, self._after.encode())
+        with suppress(OSError):  # without it the next run hears some events again
+            files.write_private(self._mark, self._after.encode())
 
     def subscribe(self) -> "asyncio.Queue[Event]":
         queue: asyncio.Queue[Event] = asyncio.Queue()
@@ -56,3 +59,9 @@ class EventPump:
         self._after = str(event["sequence"])
         for queue in self._queues:
             queue.put_nowait(event)
+
+
+def mark_of(mark: Path) -> str:
+    """Where an earlier run ended; the beginning, if that cannot be known."""
+    seen = mark.read_bytes().strip() if mark.exists() else b""
+    return seen.decode() if seen.isdigit() and len(seen) <= SEQUENCE_DIGITS_MAX else "0"

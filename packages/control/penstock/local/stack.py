@@ -5,7 +5,17 @@ import os
 from dataclasses import dataclass, replace
 from typing import Final
 
-from penstock.local import bootstrap, children, fleet, folder, memory, ports, profile, tokens
+from penstock.local import (
+    bootstrap,
+    children,
+    fleet,
+    folder,
+    inspection,
+    memory,
+    ports,
+    profile,
+    tokens,
+)
 from penstock.local.bootstrap import Platform
 from penstock.local.database import KeptDatabase
 from penstock.local.errors import Refused
@@ -55,6 +65,8 @@ class Stack:
         """Start everything; returns when every node that comes can be leased from."""
         options, data = self._options, self._data
         hardware = await profile.check(options.hardware, data / "agent", options.faults)
+        embedded = CENTRAL_URL not in os.environ
+        await asyncio.to_thread(inspection.refuse_damage, data, embedded=embedded)
         remembered = memory.recall(data, hardware.name)
         api_port = _api_port(options.port, remembered)
         remembered = memory.settle_ports(remembered, api_port)

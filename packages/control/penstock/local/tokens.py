@@ -54,13 +54,15 @@ def _hold(path: Path, waiting: Sequence[str], issue: Issue) -> dict[str, str]:
 
 def _read(path: Path) -> dict[str, JoinToken]:
     try:
-        return cast("dict[str, JoinToken]", json.loads(path.read_text()))
+        found: object = json.loads(path.read_bytes())
     except (FileNotFoundError, ValueError):
         return {}
+    return cast("dict[str, JoinToken]", found) if isinstance(found, dict) else {}
 
 
 def _good(token: JoinToken) -> bool:
     try:
-        return datetime.fromisoformat(token["expires_at"]) > datetime.now(UTC) + MARGIN
+        expires_at = datetime.fromisoformat(token["expires_at"])
+        return bool(token["token"]) and expires_at > datetime.now(UTC) + MARGIN
     except (KeyError, ValueError, TypeError):
         return False

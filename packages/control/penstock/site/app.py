@@ -18,6 +18,7 @@ from penstock.site.nodes import presence
 from penstock.site.settings import SiteSettings
 from penstock.site.tasks.service import Tasks
 from penstock_contracts import membership
+from penstock_contracts.files import Damaged
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import Member
 
@@ -80,7 +81,11 @@ async def _join(settings: SiteSettings) -> Member:
             "this site has not joined yet: set PENSTOCK_SITE_TOKEN_FILE to a file with the "
             "token that `penstock site token NAME` prints"
         )
-    token = JoinToken.decode(settings.token_file.read_text())
+    try:
+        token = JoinToken.decode(settings.token_file.read_text())
+    except (ValueError, OSError) as error:
+        again = "put there what `penstock site token NAME` prints"
+        raise Damaged(settings.token_file, f"holds no join token ({error})", again) from None
     return await membership.join(folder, token, settings.name, with_ca=True)
 
 

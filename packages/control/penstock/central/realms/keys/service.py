@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, cast
 
 from joserfc import jwt
@@ -10,12 +11,14 @@ from joserfc.jwk import ECKey
 
 from penstock.central.realms.keys import store
 from penstock.central.realms.keys.model import Key, State
+from penstock.central.realms.keys.store import Sealed
 from penstock.central.realms.model import ALGORITHM
-from penstock.kernel import audit
+from penstock.kernel import audit, sealing
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Tx
-from penstock.kernel.sealing import Seal
+from penstock.kernel.sealing import Seal, SealBroken
 from penstock.kernel.stalls import clock_s
+from penstock_contracts.files import Damaged
 from penstock_contracts.ids import TenantId
 
 REMEMBERED_S: Final = 60.0  # then it is asked again whether the key is old
@@ -117,6 +120,25 @@ class Keyring:
         named = {**public, "kid": kid, "use": "sig", "alg": ALGORITHM}
         sealed = self._seal.seal(_purpose(tenant_id, kid), private)
         await store.add(tx, tenant_id, kid, state, named, sealed)
+
+
+async def load_seal(database: Database, path: Path) -> Seal:
+    """The seal at `path`, made on first use. Refuses one that does not open what is stored."""
+    return _seal(path, await database.run(store.any_sealed))
+
+
+def _seal(path: Path, some: Sealed | None) -> Seal:
+    copy = "put back a copy; what else can be done, docs/operations.md says under Files"
+    if some is None:
+        return sealing.load_or_create(path)
+    if not path.exists():
+        raise Damaged(path, "is gone, and realms' keys are sealed with it", copy)
+    seal = sealing.load_or_create(path)
+    try:
+        seal.open(_purpose(some.tenant_id, some.kid), some.sealed)
+    except SealBroken:
+        raise Damaged(path, "does not open what is sealed in the database", copy) from None
+    return seal
 
 
 def _purpose(tenant_id: TenantId, kid: str) -> str:

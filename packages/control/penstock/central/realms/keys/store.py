@@ -1,10 +1,19 @@
 """All SQL that touches the realm_keys table."""
 
+from typing import NamedTuple
+
 import asyncpg
 
 from penstock.central.realms.keys.model import Key, State
 from penstock.kernel.db import Tx
 from penstock_contracts.ids import TenantId
+
+
+class Sealed(NamedTuple):
+    tenant_id: TenantId
+    kid: str
+    sealed: bytes
+
 
 COLUMNS = "kid, state, public, created_at, changed_at"
 
@@ -56,6 +65,12 @@ async def all_of(tx: Tx, tenant_id: TenantId) -> list[Key]:
         f"SELECT {COLUMNS} FROM realm_keys WHERE tenant_id = $1 ORDER BY created_at, kid", tenant_id
     )
     return [key(row) for row in rows]
+
+
+async def any_sealed(tx: Tx) -> Sealed | None:
+    """Some private key as it is stored; None if there is none."""
+    row = await tx.fetchrow("SELECT tenant_id, kid, sealed FROM realm_keys LIMIT 1")
+    return None if row is None else Sealed(TenantId(row["tenant_id"]), row["kid"], row["sealed"])
 
 
 async def sealed(tx: Tx, kid: str) -> bytes:
