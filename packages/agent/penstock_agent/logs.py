@@ -11,7 +11,7 @@ from penstock_contracts import lossy
 
 def configure() -> None:
     """A reader that stopped or went away must not stop a node, so lines may be lost."""
-    stream = lossy.on(sys.stderr.fileno(), _missing)
+    stream = lossy.on(sys.stderr, _missing)
     sys.stderr = stream
     structlog.configure(
         processors=[

@@ -151,7 +151,7 @@ def load() -> Contexts:
     if not path().exists():
         return Contexts(None, {})
     stored = _read(path())
-    current, known = stored.get("current"), stored.get("contexts") or {}
+    current, known = stored.get("current"), stored.get("contexts", {})
     if not isinstance(known, dict) or not isinstance(current, str | None):
         raise errors.Misused(_damaged(path(), "it does not list contexts"))
     listed = cast("Mapping[str, object]", known)
@@ -216,7 +216,9 @@ def _damaged(source: Path, why: str) -> str:
 
 
 def _context(name: str, stored: object) -> Context:
-    fields = cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
+    fields: Mapping[str, object] = (
+        cast("Mapping[str, object]", stored) if isinstance(stored, dict) else {}
+    )
     api, token, project = fields.get("api"), fields.get("token"), fields.get("project")
     if not isinstance(api, str) or not isinstance(token, str):
         raise errors.Misused(f"context {name!r} has no API or no token: add it again")

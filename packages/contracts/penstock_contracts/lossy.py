@@ -12,10 +12,11 @@ import select
 import threading
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, TextIO, cast
 
 BYTES_MAX: Final = 1024 * 1024  # that wait to be written
-LAST_S_MAX: Final = 1.0  # for what still waits when the process ends
+LAST_S_MAX: Final = 2.0  # for what still waits when the process ends
 
 
 class LossyStream(io.TextIOBase):
@@ -79,45 +80,52 @@ class LossyStream(io.TextIOBase):
                 self._changed.notify_all()
                 self._changed.wait_for(lambda: self._waiting)
                 self._busy = True
-                piece = self._waiting.popleft()
-            if not self._put(piece):
-                self._lose(piece)
+                pieces = b"".join(self._waiting)
+                self._waiting.clear()
+            self._lose(pieces[self._put(pieces) :])
             with self._changed:
-                self._waiting_bytes -= len(piece)
+                self._waiting_bytes -= len(pieces)
             self._tell_missing()
 
     def _tell_missing(self) -> None:
         missing = self._missing
-        if missing and self._put(self._notice(missing).encode()):
+        line = self._notice(missing).encode() if missing else b""
+        if self._put(line) == len(line):
             with self._changed:
                 self._missing -= missing
 
-    def _lose(self, piece: bytes) -> None:
-        lines = piece.count(b"\n")
-        with self._changed:
-            self._missing += lines
-        self._dropped(lines)
+    def _lose(self, pieces: bytes) -> None:
+        if lines := pieces.count(b"\n"):
+            with self._changed:
+                self._missing += lines
+            self._dropped(lines)
 
-    def _put(self, piece: bytes) -> bool:
-        """Whether all of it was written; it may take as long as the reader takes."""
-        left = memoryview(piece)
+    def _put(self, pieces: bytes) -> int:
+        """How much of it was written; it may take as long as the reader takes."""
+        written, view = 0, memoryview(pieces)
         try:
-            while left:
+            while written < len(pieces):
                 try:
-                    left = left[os.write(self._descriptor, left) :]
+                    written += os.write(self._descriptor, view[written:])
                 except BlockingIOError:  # somebody made the terminal so
                     poll = select.poll()
                     poll.register(self._descriptor, select.POLLOUT)
                     poll.poll()
         except OSError:
-            return False
-        return True
+            pass
+        return written
 
 
 def on(
-    descriptor: int,
+    stream: TextIO | None,
     notice: Callable[[int], str],
     dropped: Callable[[int], None] = lambda _lines: None,
 ) -> TextIO:
-    """A lossy stream as the type that printing asks for."""
+    """The same file as `stream`, lossy. A stream on no file cannot block, and stays what it is."""
+    if stream is None:  # Python's word for one that was closed before the process began
+        return Path(os.devnull).open("w")
+    try:
+        descriptor = stream.fileno()
+    except OSError:
+        return stream
     return cast("TextIO", LossyStream(descriptor, notice, dropped))

@@ -28,7 +28,7 @@ DROPPED: Final = Counter("penstock_log_lines_dropped", "Log lines that nobody to
 
 
 def configure(plane: str, level: str = "info") -> None:
-    stream = lossy.on(sys.stderr.fileno(), _missing, DROPPED.inc)
+    stream = lossy.on(sys.stderr, _missing, DROPPED.inc)
     threshold = logging.getLevelNamesMapping()[level.upper()]
 
     def name_plane(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

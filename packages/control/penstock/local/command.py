@@ -55,7 +55,7 @@ def up(
     from penstock_contracts import lossy
 
     # Whoever reads this may stop reading, or its disk be full: the platform goes on.
-    shown = lossy.on(sys.stdout.fileno(), lambda lines: f"({lines} lines were not shown)\n")
+    shown = lossy.on(sys.stdout, lambda lines: f"({lines} lines were not shown)\n")
     screen = Screen(client_screen.console(shown), verbose=verbose)
     options = Options(data, port, nodes, hardware, demo, delay_ms, faults, postgres_bin)
     sys.exit(asyncio.run(run.run(options, screen)))

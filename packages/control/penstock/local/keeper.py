@@ -59,7 +59,8 @@ class Keeper:
         self._ready = asyncio.get_running_loop().create_future()
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = False
-        self._silent = False  # in this life
+        self._said_ready = False  # in this life, as the next
+        self._silent = False
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> dict[str, object]:
@@ -120,7 +121,7 @@ class Keeper:
     async def _run_once(self) -> int:
         """One life of the child: its exit code, negative for a signal."""
         self._tail.clear()
-        self._silent = False
+        self._said_ready = self._silent = False
         output, ready = await Pipe.open(), await Pipe.open()
         try:
             self._process = await self._spawn(output, ready)
@@ -131,7 +132,7 @@ class Keeper:
             self.kill()
         copying = asyncio.create_task(self._copy(output))
         listening = asyncio.create_task(self._listen(ready))
-        watching = asyncio.create_task(self._watch(listening.done))
+        watching = asyncio.create_task(self._watch())
         try:
             code = await self._process.wait()
             # Whatever it started itself may hold the pipe open; what it wrote is in it already.
@@ -161,11 +162,11 @@ class Keeper:
             preexec_fn=tether(signal.SIGKILL),
         )
 
-    async def _watch(self, is_ready: Callable[[], bool]) -> None:
+    async def _watch(self) -> None:
         """Ensures that a child which does not answer any more is ended."""
         if self._child.health is None:
             return
-        await self._child.health.until_silent(is_ready)
+        await self._child.health.until_silent(lambda: self._said_ready)
         if self._stopping:
             return
         self._silent = True
@@ -181,6 +182,7 @@ class Keeper:
 
     async def _listen(self, ready: Pipe) -> None:
         async for line in ready.lines():
+            self._said_ready = True
             if not self._ready.done():
                 self._ready.set_result(_said(line))
             elif not self._stopping:

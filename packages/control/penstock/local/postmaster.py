@@ -126,8 +126,13 @@ class Postmaster:
         path = self.home.data / "postmaster.pid"
         try:
             pid = int(path.read_text().split(maxsplit=1)[0])
-        except (FileNotFoundError, ValueError, IndexError):
+        except FileNotFoundError:
             return
+        except (ValueError, IndexError):
+            raise PostgresFailed(
+                f"{path} names no process: make sure that no Postgres runs on {self.home.data}, "
+                "then delete that file"
+            ) from None
         if _works_in(pid, self.home.data):
             command = [self._programs.path("pg_ctl"), "stop", "-w", "-m", "fast"]
             command += ["-t", str(int(STOP_S_MAX)), "-D", str(self.home.data)]
