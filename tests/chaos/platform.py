@@ -63,7 +63,7 @@ class Platform:
         site = children.site(self.data, self.postgres.url("site"), self.ports)
         site = replace(site, environment={**site.environment, **self._site_environment})
         self.central, self.site = self.program(central), self.program(site)
-        self.agent = self.program(children.agents(self._agent_options()))
+        self.agent = self.program(children.agents(self._agent_options(), self.ports))
         self.client = Client(api, token, transport=Http(api, token, pause=self._pause))
         self.start_central()
         self.place = bootstrap.ensure(self.client, PROFILE)
@@ -101,7 +101,7 @@ class Platform:
         named = [{"id": f"{time.monotonic_ns()}-{i}", **fault} for i, fault in enumerate(faults)]
         self._faults_file.write_text(json.dumps({"faults": named}))
         self.agent.kill()
-        self.agent.child = children.agents(self._agent_options(delay_ms))
+        self.agent.child = children.agents(self._agent_options(delay_ms), self.ports)
         self.agent.start()
         self.settle()
 
