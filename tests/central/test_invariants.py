@@ -69,6 +69,8 @@ BROKEN: dict[str, str] = {
     " VALUES ('key_x', 't', 'x', 'member', 'h', now(), 'user_x')",
     "audit_export": "UPDATE audit_entries SET at = now() - interval '11 minutes'; "
     "UPDATE audit_exports SET begun_at = now() - interval '11 minutes'",
+    "events_missed": "INSERT INTO event_consumers VALUES ('x', 0, now(), now()); "
+    "DELETE FROM events WHERE seq = 1",
     "refresh_tokens_forked": "INSERT INTO refresh_tokens (hash, tenant_id, session_id, created_at,"
     " expires_at) VALUES ('a', 't', 's', now(), now()), ('b', 't', 's', now(), now())",
 }

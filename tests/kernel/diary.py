@@ -10,14 +10,19 @@ FEED = "diary"
 
 
 async def prepare(url: str, plane: str = "site") -> None:
-    connection = await asyncpg.connect(url)
-    await connection.execute(
+    await as_owner(
+        url,
         f"""
         CREATE TABLE diary (place bigserial PRIMARY KEY, body text NOT NULL);
         GRANT SELECT, INSERT ON diary TO penstock_{plane}_system;
         GRANT USAGE ON SEQUENCE diary_place_seq TO penstock_{plane}_system;
-        """
+        """,
     )
+
+
+async def as_owner(url: str, sql: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(sql)
     await connection.close()
 
 
