@@ -14,7 +14,7 @@ BENCHMARKS := bench/lease.py bench/race.py bench/storm.py bench/quality.py bench
 MANIFESTS := pyproject.toml $(addsuffix /pyproject.toml,$(WORKSPACE))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench lock proto openapi clean
+.PHONY: help setup run test check format bench lock proto openapi events clean
 
 help: ## List what can be made
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,7 @@ check: setup ## Lint, types, layers, generated files
 	$(BIN)/ruff check --quiet .
 	$(BIN)/python tools/protoc.py --check
 	$(BIN)/python tools/openapi.py --check
+	$(BIN)/python tools/events.py --check
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/basedpyright --level error
 
@@ -58,6 +59,10 @@ proto: setup ## Compile the messages between the planes
 	$(BIN)/python tools/protoc.py
 
 openapi: setup ## Write down the API's description
+	$(BIN)/python tools/openapi.py
+
+events: setup ## Write down the catalogue of events: docs/events.md and the API's description
+	$(BIN)/python tools/events.py
 	$(BIN)/python tools/openapi.py
 
 lock: $(UV) ## Lock versions and hashes of all dependencies

@@ -10,7 +10,7 @@ from penstock.kernel.db import Database
 from penstock.local.postgres import EmbeddedPostgres
 from penstock_contracts.membership import Member
 
-from . import plane, raw_sql, site_plane, stand_in_site, wall_stage
+from . import payloads, plane, raw_sql, site_plane, stand_in_site, wall_stage
 from .plane import Central, Tenant
 from .site_plane import SitePlane
 from .stand_in_site import StandInSite
@@ -19,8 +19,10 @@ from .wall_stage import Wall
 
 @pytest.fixture
 async def central(central_url: str, tmp_path: Path) -> AsyncGenerator[Central, None]:
+    """Every event that a test causes is as the catalogue says."""
     async with plane.running(central_url, tmp_path / "central") as started:
         yield started
+        await payloads.check(started.database)
 
 
 @pytest.fixture

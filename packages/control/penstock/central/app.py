@@ -25,6 +25,7 @@ from penstock.central.defragmentation import api as defragmentation
 from penstock.central.defragmentation.planner import Planner
 from penstock.central.disputes import api as disputes
 from penstock.central.documentation import api as documentation
+from penstock.central.events import CATALOGUE
 from penstock.central.explanations import api as explanations
 from penstock.central.groups import api as groups
 from penstock.central.link import SiteLinks
@@ -116,7 +117,7 @@ def create() -> FastAPI:
     )
     for router in ROUTERS:
         app.include_router(router)
-    description.complete(app)
+    description.complete(app, CATALOGUE)
     return app
 
 
@@ -126,7 +127,7 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
     hangups = process.hangups()
     await IN_FORCE.begin(settings.policies)
     await migrations.migrate(settings.database_url, "central")
-    database = await db.connect(settings.database_url, "central")
+    database = await db.connect(settings.database_url, "central", catalogue=CATALOGUE)
     if settings.bootstrap_token_file is not None:
         token = _read_token(settings.bootstrap_token_file)
         await database.run(lambda tx: keys.ensure_bootstrap(tx, token))

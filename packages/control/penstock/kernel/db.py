@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 import asyncpg
 
 from penstock.kernel import log
+from penstock.kernel.catalogue import UNCHECKED, Catalogue
 from penstock.kernel.errors import Invalid
 from penstock.kernel.faults import LOST as LOST
 from penstock.kernel.faults import RACED as RACED
@@ -44,6 +45,7 @@ class Tx:
     outgoing: Outgoing = field(default_factory=Outgoing)
     clock: Callable[[], datetime] | None = None
     reason: str = ""  # why it is done, if whoever asked for it said so
+    catalogue: Catalogue = UNCHECKED  # the events that it may emit
 
     async def lock(self, key: int) -> None:
         """Wait for an advisory lock, held to the end. What is done under it is done from now
@@ -100,11 +102,16 @@ class Database:
     """Opens transactions as a role. Made once per process."""
 
     def __init__(
-        self, app: Pool, system: Pool, clock: Callable[[], datetime] | None = None
+        self,
+        app: Pool,
+        system: Pool,
+        clock: Callable[[], datetime] | None = None,
+        catalogue: Catalogue = UNCHECKED,
     ) -> None:
         self._app = app
         self._system = system
         self._clock = clock
+        self._catalogue = catalogue
 
     @asynccontextmanager
     async def transaction(
@@ -117,7 +124,7 @@ class Database:
                 "SELECT now() FROM set_config('app.tenant', $1, true)", tenant or ""
             )
             at = self.now(now)
-            tx = Tx(connection, at, correlation_id, clock=self._clock, reason=reason)
+            tx = self._tx(connection, at, correlation_id, reason)
             yield tx
             await flush(connection, tx.outgoing, tx.now)
 
@@ -125,7 +132,7 @@ class Database:
     async def locked(self, key: int) -> AsyncGenerator[Tx, None]:
         """As the system, under an advisory lock from the first statement on."""
         async with self._system.transaction() as connection:
-            tx = Tx(connection, EPOCH, "", clock=self._clock)
+            tx = self._tx(connection, EPOCH)
             await tx.lock(key)
             yield tx
             await flush(connection, tx.outgoing, tx.now)
@@ -134,7 +141,15 @@ class Database:
     async def look(self) -> AsyncGenerator[Tx, None]:
         """As the system, to read: whatever is read is of one moment."""
         async with self._system.transaction("repeatable_read", readonly=True) as connection:
-            yield Tx(connection, EPOCH, "", clock=self._clock)
+            yield self._tx(connection, EPOCH)
+
+    def _tx(
+        self, connection: Connection, at: datetime, correlation_id: str = "", reason: str = ""
+    ) -> Tx:
+        return Tx(
+            connection, at, correlation_id, clock=self._clock, reason=reason,
+            catalogue=self._catalogue,
+        )  # fmt: skip
 
     def now(self, told: datetime) -> datetime:
         """The time: what the database told, or the clock that was injected."""
@@ -176,12 +191,17 @@ class Database:
 
 
 async def connect(
-    url: str, plane: str, *, size: int = 10, clock: Callable[[], datetime] | None = None
+    url: str,
+    plane: str,
+    *,
+    size: int = 10,
+    clock: Callable[[], datetime] | None = None,
+    catalogue: Catalogue = UNCHECKED,
 ) -> Database:
     """Pools for the plane's two run-time roles."""
     app = await open_pool(url, f"penstock_{plane}_app", size)
     system = await open_pool(url, f"penstock_{plane}_system", size)
-    return Database(app, system, clock)
+    return Database(app, system, clock, catalogue)
 
 
 def from_us(at_us: int) -> datetime:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI
 
+from penstock.kernel.catalogue import Catalogue
 from penstock.kernel.names import TEXT_LENGTH_MAX
 
 Json = dict[str, Any]
@@ -50,6 +51,29 @@ PROBLEM: Final[Json] = {
         },
     },
 }
+EVENT: Final[Json] = {
+    "title": "Event",
+    "description": "Something that happened (CloudEvents 1.0), the same through every door. "
+    "`x-events` has every type, with the schema of its `data`.",
+    "type": "object",
+    "required": [
+        "specversion", "id", "source", "type", "subject", "time", "datacontenttype", "sequence",
+        "tenantid", "correlationid", "data",
+    ],
+    "properties": {
+        "specversion": {"const": "1.0"},
+        "id": {"type": "string"},
+        "source": {"type": "string", "description": "The plane that it happened at"},
+        "type": {"type": "string", "description": "A key of `x-events`"},
+        "subject": {"type": "string", "description": "The id of what it happened to"},
+        "time": {"type": "string", "format": "date-time"},
+        "datacontenttype": {"const": "application/json"},
+        "sequence": {"type": "integer", "description": "Its place in the plane's log"},
+        "tenantid": {"type": ["string", "null"], "description": "The tenant that it concerns"},
+        "correlationid": {"type": "string", "description": "Of the request that made it happen"},
+        "data": {"type": "object", "description": "As `x-events` says for the type"},
+    },
+}  # fmt: skip
 IDEMPOTENCY_KEY: Final[Json] = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -82,22 +106,24 @@ SECURITY: Final[Json] = {
 }
 
 
-def complete(app: FastAPI) -> None:
+def complete(app: FastAPI, catalogue: Catalogue) -> None:
     """Have the app describe itself with all of this."""
     own = app.openapi
 
     def openapi() -> Json:
         if app.openapi_schema is None or "securitySchemes" not in app.openapi_schema["components"]:
-            app.openapi_schema = completed(own())
+            app.openapi_schema = completed(own(), catalogue)
         return app.openapi_schema
 
     app.openapi = openapi  # as FastAPI documents it
 
 
-def completed(described: Json) -> Json:
+def completed(described: Json, catalogue: Catalogue) -> Json:
     components: Json = described["components"]
+    described["x-events"] = events(catalogue)
     for replaced in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(replaced, None)
+    components["schemas"]["Event"] = EVENT
     components["schemas"]["Problem"] = PROBLEM
     components["parameters"] = {"IdempotencyKey": IDEMPOTENCY_KEY, "Reason": REASON}
     components["securitySchemes"] = SECURITY
@@ -106,6 +132,19 @@ def completed(described: Json) -> Json:
         for verb, operation in operations.items():
             _complete(path, verb, operation)
     return described
+
+
+def events(catalogue: Catalogue) -> Json:
+    """The catalogue: by type, what it means, who sees it, and the schema of its payload."""
+    return {
+        each.name: {
+            "description": each.sentence,
+            "audience": each.audience,
+            "subject": [kind.prefix for kind in each.subjects],
+            "data": each.schema(),
+        }
+        for each in catalogue.types.values()
+    }
 
 
 def _complete(path: str, verb: str, operation: Json) -> None:

@@ -25,13 +25,14 @@ class Event:
     data: dict[str, object]
     correlation_id: str
     at: datetime
+    source: str  # the plane that it happened at
 
     def envelope(self) -> dict[str, object]:
         """CloudEvents 1.0, the same through every door."""
         return {
             "specversion": "1.0",
             "id": self.id,
-            "source": "/penstock/central",
+            "source": self.source,
             "type": self.type,
             "subject": self.subject,
             "time": self.at.isoformat(),
@@ -46,7 +47,11 @@ class Event:
 def emit(
     tx: Tx, type: str, subject: str, *, tenant_id: TenantId | None = None, **data: object
 ) -> None:
-    """Append a fact (`noun.participle`) to the log with this transaction."""
+    """Append a fact (`noun.participle`) to the log with this transaction.
+
+    The plane's catalogue must have it, with just these fields.
+    """
+    tx.catalogue.check(type, tenant_id, data)
     event = outgoing.Event(type, subject, tenant_id, data, tx.correlation_id)
     tx.outgoing.events.append(event)
 
@@ -64,7 +69,7 @@ async def read(
         subject,
         limit,
     )
-    return [Event(**dict(row)) for row in rows]
+    return [Event(**dict(row), source=tx.catalogue.source) for row in rows]
 
 
 async def latest(tx: Tx, subject: str, limit: int) -> list[Event]:
@@ -77,7 +82,7 @@ async def latest(tx: Tx, subject: str, limit: int) -> list[Event]:
         subject,
         limit,
     )
-    return [Event(**dict(row)) for row in reversed(rows)]
+    return [Event(**dict(row), source=tx.catalogue.source) for row in reversed(rows)]
 
 
 async def head(tx: Tx) -> int:

@@ -9,7 +9,7 @@ from penstock.kernel import background, db, log, migrations, ops, process
 from penstock.kernel.readiness import Writable
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
-from penstock.site import engine, executors, uplink
+from penstock.site import engine, events, executors, uplink
 from penstock.site.downlink import NodeLinks
 from penstock.site.executors import Executor
 from penstock.site.leases import workflows
@@ -19,6 +19,7 @@ from penstock.site.settings import SiteSettings
 from penstock.site.tasks.service import Tasks
 from penstock_contracts import membership
 from penstock_contracts.files import Damaged
+from penstock_contracts.ids import SiteId
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import Member
 
@@ -33,9 +34,10 @@ async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> Non
     """Run until cancelled; `stopping` says when it will be."""
     stopping = stopping or Stopping()
     await migrations.migrate(settings.database_url, "site")
-    database = await db.connect(settings.database_url, "site", size=20)
-    wakeups = Wakeups(settings.database_url)
     member = await _join(settings)
+    catalogue = events.catalogue(SiteId(member.id))
+    database = await db.connect(settings.database_url, "site", size=20, catalogue=catalogue)
+    wakeups = Wakeups(settings.database_url)
     tasks = Tasks(
         database, wakeups, member.key, deadline=timedelta(seconds=settings.task_deadline_s)
     )

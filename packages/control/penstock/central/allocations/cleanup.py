@@ -7,6 +7,7 @@ proven stays claimed, and says why.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from google.protobuf.message import DecodeError
 
@@ -22,7 +23,6 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.feed import Rejected
-from penstock.kernel.outgoing import Event
 from penstock_contracts import identity
 from penstock_contracts.identity import SignatureRejected
 from penstock_contracts.ids import ProofId, SiteId
@@ -107,7 +107,10 @@ async def _free(tx: Tx, allocation: Allocation, proven: list[Proven]) -> None:
             tenant_id=allocation.tenant_id, proof=one.id, fence=slot.fence,
             before={"state": slot.state, "allocation": allocation.id},
         )  # fmt: skip
-        _tell(tx, "slot.cleanup_proven", allocation, slot, proof=one.id)
+        events.emit(
+            tx, "slot.cleanup_proven", allocation.id, tenant_id=allocation.tenant_id,
+            **_about(allocation, slot), proof=one.id,
+        )  # fmt: skip
 
 
 async def _block(tx: Tx, allocation: Allocation, slot: Slot, fault: str) -> None:
@@ -116,11 +119,12 @@ async def _block(tx: Tx, allocation: Allocation, slot: Slot, fault: str) -> None
         tx, SYSTEM, "slot.block", slot.id, tenant_id=allocation.tenant_id, reason=fault,
         state=SlotState.CLEANUP_BLOCKED, before={"state": slot.state},
     )  # fmt: skip
-    _tell(tx, "slot.cleanup_blocked", allocation, slot, reason=fault)
+    events.emit(
+        tx, "slot.cleanup_blocked", allocation.id, tenant_id=allocation.tenant_id,
+        **_about(allocation, slot), reason=fault,
+    )  # fmt: skip
 
 
-def _tell(tx: Tx, type: str, allocation: Allocation, slot: Slot, **data: object) -> None:
+def _about(allocation: Allocation, slot: Slot) -> dict[str, Any]:
     """Told of the allocation, so that its tenant sees it and it is in the timeline."""
-    about: dict[str, object] = {"slot": slot.id, "allocation": allocation.id, "fence": slot.fence}
-    event = Event(type, allocation.id, allocation.tenant_id, {**about, **data}, tx.correlation_id)
-    tx.outgoing.events.append(event)
+    return {"slot": slot.id, "allocation": allocation.id, "fence": slot.fence}

@@ -50,7 +50,7 @@ async def add_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Group,
             f"member: {whose} has no user or service account {member!r}", code="unknown_member"
         )
     if await store.add_member(tx, group, member, kind):
-        _tell(tx, actor, group, "add_member", "group.member_added", member)
+        _tell(tx, actor, group, "add_member", member)
     return group, await store.members(tx, group.id)
 
 
@@ -58,7 +58,7 @@ async def remove_member(tx: Tx, actor: Actor, id: str, member: str) -> tuple[Gro
     """Afterwards they are not in it; also if they were not before."""
     group = await _permitted(tx, actor, id, "group.remove_member")
     if await store.remove_member(tx, group, member):
-        _tell(tx, actor, group, "remove_member", "group.member_removed", member)
+        _tell(tx, actor, group, "remove_member", member)
     return group, await store.members(tx, group.id)
 
 
@@ -91,6 +91,7 @@ async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Group:
     return group
 
 
-def _tell(tx: Tx, actor: Actor, group: Group, verb: str, happened: str, member: str) -> None:
+def _tell(tx: Tx, actor: Actor, group: Group, verb: str, member: str) -> None:
     audit.record(tx, actor, f"group.{verb}", group.id, tenant_id=group.tenant_id, member=member)
+    happened = "group.member_added" if verb == "add_member" else "group.member_removed"
     events.emit(tx, happened, group.id, tenant_id=group.tenant_id, member=member)

@@ -101,5 +101,6 @@ async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -
     verb = "drain" if draining else "undrain"
     was = {"draining": node.draining, "drain_reason": node.drain_reason}
     audit.record(tx, actor, f"node.{verb}", node.id, reason=reason, draining=draining, before=was)
-    events.emit(tx, f"node.{verb}ed", node.id, reason=reason)
+    happened = "node.drained" if draining else "node.undrained"
+    events.emit(tx, happened, node.id, reason=reason)
     return await store.get(tx, id)

@@ -118,6 +118,9 @@ async def _save(tx: Tx, onboarding: Onboarding, was: Step) -> None:
             tenant_id=onboarding.tenant_id, reason=onboarding.reason,
         )  # fmt: skip
         events.emit(
-            tx, f"onboarding.{onboarding.status}", onboarding.id,
+            tx, ENDED[onboarding.status], onboarding.id,
             tenant_id=onboarding.tenant_id, reason=onboarding.reason,
         )  # fmt: skip
+
+
+ENDED: Final = {Status.DONE: "onboarding.done", Status.UNDONE: "onboarding.undone"}

@@ -72,7 +72,8 @@ async def _set(
         tx, actor, f"service_account.{verb}", account.id, tenant_id=account.tenant_id,
         disabled_at=disabled_at, before={"disabled_at": account.disabled_at},
     )  # fmt: skip
-    events.emit(tx, f"service_account.{verb}d", account.id, tenant_id=account.tenant_id)
+    happened = "service_account.disabled" if disabled_at else "service_account.enabled"
+    events.emit(tx, happened, account.id, tenant_id=account.tenant_id)
     return replace(account, disabled_at=disabled_at)
 
 

@@ -1,6 +1,7 @@
 """How a tenant's status changes, and who says so. The caller owns the transaction."""
 
 from dataclasses import replace
+from typing import Final
 
 from penstock.central import fleet
 from penstock.central.access.authorization import Resource, authorize
@@ -51,19 +52,19 @@ async def become(
         status=to, before={"status": tenant.status},
     )  # fmt: skip
     events.emit(
-        tx, f"tenant.{EVENTS[verb]}", tenant.id, tenant_id=tenant.id,
+        tx, HAPPENED[verb], tenant.id, tenant_id=tenant.id,
         status=to, before=tenant.status, reason=reason,
     )  # fmt: skip
     wakeups.notify(tx, fleet.ROOM)  # who waits is placed now, or no longer in another's way
     return changed
 
 
-EVENTS = {
-    "activate": "activated",
-    "suspend": "suspended",
-    "resume": "resumed",
-    "offboard": "offboarding",
-    "finish": "offboarded",
+HAPPENED: Final = {
+    "activate": "tenant.activated",
+    "suspend": "tenant.suspended",
+    "resume": "tenant.resumed",
+    "offboard": "tenant.offboarding",
+    "finish": "tenant.offboarded",
 }
 
 

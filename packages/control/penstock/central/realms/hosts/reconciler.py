@@ -134,17 +134,15 @@ def _tell(tx: Tx, realm: HostedRealm, verb: Verb) -> None:
         tx, SYSTEM, f"realm.host_{verb}", id, tenant_id=id, provider=provider, issuer=issuer,
         email=email,
     )  # fmt: skip
-    events.emit(
-        tx, f"realm.{PAST[verb]}", id, tenant_id=id, provider=provider, issuer=issuer, email=email
-    )
+    events.emit(tx, HAPPENED[verb], id, tenant_id=id, provider=provider, issuer=issuer, email=email)
 
 
-PAST: Final = {
-    Verb.ENSURE: "hosted",
-    Verb.SUSPEND: "host_suspended",
-    Verb.RESUME: "host_resumed",
-    Verb.REMOVE: "host_removed",
-    Verb.INVITE: "guest_invited",
+HAPPENED: Final = {
+    Verb.ENSURE: "realm.hosted",
+    Verb.SUSPEND: "realm.host_suspended",
+    Verb.RESUME: "realm.host_resumed",
+    Verb.REMOVE: "realm.host_removed",
+    Verb.INVITE: "realm.guest_invited",
 }
 
 

@@ -1,0 +1,77 @@
+"""What happens to a node."""
+
+from typing import Final
+
+from penstock.kernel.catalogue import INTEGER, TEXT, TEXTS, Audience, EventType, id_of
+from penstock_contracts.ids import NodeId, SiteId, TenantId
+
+EVENTS: Final = (
+    EventType(
+        "node.enrolled",
+        "The node joined its site with a key of its own.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT},
+    ),
+    EventType(
+        "node.connected",
+        "The node's link to its site is up.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT, "reason": TEXT},
+    ),
+    EventType(
+        "node.disconnected",
+        "The node's link to its site is down.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT, "reason": TEXT},
+    ),
+    EventType(
+        "node.discovered",
+        "The node told what hardware it has.",
+        Audience.PLATFORM,
+        NodeId,
+        {"hardware": TEXT, "unready": TEXT},
+    ),
+    EventType(
+        "node.faulted",
+        "What the node told of its hardware cannot be, so nothing is placed there.",
+        Audience.PLATFORM,
+        NodeId,
+        {"fault": TEXT},
+    ),
+    EventType(
+        "node.schedulable",
+        "Slots of the node were approved, so leases may be placed there.",
+        Audience.PLATFORM,
+        NodeId,
+        {"slots": INTEGER},
+    ),
+    EventType(
+        "node.updated",
+        "An operator changed what policy goes by; the fields are those that changed.",
+        Audience.PLATFORM,
+        NodeId,
+        {
+            "tags": TEXTS.or_absent,
+            "reserved_for": id_of(TenantId).or_null.or_absent,
+            "price_micros_per_gpu_hour": INTEGER.or_absent,
+            "leaf_assigned": TEXT.or_null.or_absent,
+        },
+    ),
+    EventType(
+        "node.drained",
+        "Nothing new is placed on the node; leases that run there go on.",
+        Audience.PLATFORM,
+        NodeId,
+        {"reason": TEXT},
+    ),
+    EventType(
+        "node.undrained",
+        "Leases may be placed on the node again.",
+        Audience.PLATFORM,
+        NodeId,
+        {"reason": TEXT},
+    ),
+)
