@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.central.events import CATALOGUE
 from penstock.kernel import db
 from penstock.kernel.db import Database
 from penstock.local.postgres import EmbeddedPostgres
@@ -66,7 +67,7 @@ async def victim(
 @pytest.fixture
 async def database(central_url: str) -> AsyncGenerator[Database, None]:
     """Central's database without a central."""
-    opened = await db.connect(central_url, "central")
+    opened = await db.connect(central_url, "central", catalogue=CATALOGUE)
     yield opened
     await opened.close()
 

@@ -81,6 +81,15 @@ def _values(statements: "Iterator[ast.stmt] | list[ast.stmt]") -> Iterator[tuple
                 pass
 
 
+def declared_in(emission: Emission, type: str) -> str:
+    """The file for the event's declaration: where its noun's others are, or beside its emission."""
+    noun = type.partition(".")[0]
+    for path in sorted(CONTROL.rglob("events.py")):
+        if f'"{noun}.' in path.read_text():
+            return str(path.relative_to(CONTROL))
+    return str(Path(emission.place).with_name("events.py"))
+
+
 def appended_past_the_check() -> list[str]:
     """Where an event is put into a transaction without `events.emit`."""
     return [
@@ -91,4 +100,15 @@ def appended_past_the_check() -> list[str]:
         if "outgoing.events" in line
         or "outgoing.Event(" in line
         or ("penstock.kernel.outgoing import" in line and "Event" in line.split("import")[1])
+    ]
+
+
+def opened_unchecked() -> list[str]:
+    """Where a plane opens its database without its catalogue."""
+    return [
+        f"{path.relative_to(CONTROL)}:{call.lineno}"
+        for path in sorted(CONTROL.rglob("*.py"))
+        for call in ast.walk(ast.parse(path.read_text()))
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "db.connect"
+        if "catalogue" not in {keyword.arg for keyword in call.keywords}
     ]

@@ -47,8 +47,8 @@ def _fault(catalogue: Catalogue, emission: Emission, type: str) -> Iterable[str]
     if known is None:
         fields = ", ".join(f'"{name}": TEXT' for name in sorted(emission.fields))
         yield (
-            f"{emission.place} emits {type}, which is not in the catalogue. Add to EVENTS in the "
-            f"events.py of the noun `{type.partition('.')[0]}`, which the plane's events.py lists:"
+            f"{emission.place} emits {type}, which is not in the catalogue. Add to EVENTS in "
+            f"{emissions.declared_in(emission, type)}, which the plane's events.py lists:"
             f'\n    EventType("{type}", "A SENTENCE.", Audience.TENANT, SUBJECT, {{{fields}}}),'
             "\nwith each field's own kind and audience (kernel/catalogue.py); then `make events`"
         )
@@ -73,6 +73,11 @@ def test_the_catalogue_has_every_event_that_the_code_emits_and_no_other(
 
 def test_no_event_goes_past_the_check() -> None:
     assert not emissions.appended_past_the_check(), "emit it with events.emit"
+    assert not emissions.opened_unchecked(), "give db.connect the plane's catalogue"
+
+
+def test_the_source_names_the_plane() -> None:
+    assert (CATALOGUE.source, SITE.source) == ("/penstock/central", "/penstock/sites/site_x")
 
 
 SMALL = Catalogue(
@@ -140,7 +145,7 @@ def test_what_is_outside_the_catalogue_is_refused(
         (kinds.TIME.or_null, ["2026-01-01T00:00:00+00:00", None], ["2026-01-01T00:00:00", 5]),
         (kinds.TEXTS, [[], ["a"]], [[1], "a"]),
         (kinds.one_of(["a", "b"]), ["a"], ["c"]),
-        (kinds.id_of(TenantId), [TENANT], ["site_1"]),
+        (kinds.id_of(TenantId), [str(TENANT)], ["site_1"]),
     ],
 )
 def test_a_payload_that_is_not_as_declared_is_noticed(

@@ -71,10 +71,13 @@ class EventType:
     audience: Audience
     subject: type[Id] | tuple[type[Id], ...]  # what kind of thing it happened to
     fields: Mapping[str, Field] = field(default_factory=dict[str, Field])
-    names: frozenset[str] = field(init=False)  # of the fields; made once, compared for each event
+    # Made once, because they are compared for each event.
+    names: frozenset[str] = field(init=False)  # of the fields
+    has_tenant: bool | None = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", frozenset(self.fields))
+        object.__setattr__(self, "has_tenant", HAS_TENANT[self.audience])
 
     @property
     def subjects(self) -> tuple[type[Id], ...]:
@@ -93,9 +96,8 @@ class EventType:
         """Refuses what was not declared. Looks at names only: it is done for every event."""
         if len(data) != len(self.names) or not self.names.issuperset(data):
             self._check_names(data.keys())
-        has_tenant = HAS_TENANT[self.audience]
-        if has_tenant is not None and has_tenant is (tenant_id is None):
-            needs = "needs a tenant_id" if has_tenant else "cannot have a tenant_id"
+        if self.has_tenant is (tenant_id is None):
+            needs = "needs a tenant_id" if self.has_tenant else "cannot have a tenant_id"
             raise NotInCatalogue(
                 f"event {self.name} is for the audience {self.audience}, so it {needs}; "
                 "correct the call or the event's declaration"
