@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from asyncio.subprocess import Process
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
+import structlog
 
 from penstock_agent import executor, journal, main
 from penstock_contracts.failpoints import DECLARED
@@ -242,6 +243,15 @@ def test_faults_are_read_again_on_a_hangup_and_bad_ones_ignored(tmp_path: Path) 
     asyncio.run(run())
 
 
+@pytest.fixture
+def own_logs(monkeypatch: pytest.MonkeyPatch) -> Generator[None, None, None]:
+    """The program sets up its logs; what this process had is put back."""
+    monkeypatch.setattr(sys, "stderr", sys.stderr)
+    had = structlog.get_config()
+    yield
+    structlog.configure(**had)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -259,6 +269,7 @@ def test_faults_are_read_again_on_a_hangup_and_bad_ones_ignored(tmp_path: Path) 
         (["--data", ".", "--simulate", "h100-8", "--token-file", "bad"], "line 1"),
     ],
 )
+@pytest.mark.usefixtures("own_logs")
 def test_misuse_is_explained(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

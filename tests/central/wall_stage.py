@@ -13,6 +13,7 @@ from penstock_contracts import wire_pb2 as wire
 from . import realm_stage
 from .plane import Central, Json, Tenant
 from .raw_sql import Table
+from .realm_stage import Realm
 from .stand_in_site import StandInSite
 
 APP: Final = "penstock_central_app"
@@ -72,8 +73,23 @@ async def use(central: Central, site: StandInSite, tenant: Tenant, realm: str = 
     second = await tenant.member.made(
         "/v1/allocations", project="main", sku="h100.slice", gpus=1, apart_from=[lease["id"]]
     )
+    await own_a_key(central, tenant, realm)
     await live_elsewhere(central, tenant)
+    await central.execute(  # as if it had been given up (test_abandonment has some that are)
+        "INSERT INTO abandonments VALUES ($1, $2, 'them', 'why', '{}', now())",
+        lease["id"],
+        tenant.id,
+    )
     return second["slots"][0]
+
+
+async def own_a_key(central: Central, tenant: Tenant, realm: str) -> None:
+    """Of a person, made through a client."""
+    theirs = Realm(central, tenant, realm)
+    browser = await theirs.join(f"keys@{realm}.example", "member")
+    person = theirs.api(await theirs.device(browser))
+    await person.made("/v1/keys", name="mine")
+    await browser.client.aclose()
 
 
 async def live_elsewhere(central: Central, tenant: Tenant) -> None:

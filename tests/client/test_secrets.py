@@ -1,5 +1,6 @@
 """No token is ever shown, however badly it is written; and no traceback is shown for it."""
 
+import fcntl
 import json
 import traceback
 from pathlib import Path
@@ -41,7 +42,9 @@ def test_a_token_that_is_none_is_a_usage_error_wherever_it_comes_from(
     (home / ".penstock").mkdir()
     ready = {"api": here.url, "admin_token": token}
     (home / ".penstock" / "ready.json").write_text(json.dumps(ready))
-    in_ready = cli("tenant", "ls")
+    with (home / ".penstock" / "lock").open("w") as running:
+        fcntl.flock(running, fcntl.LOCK_EX)
+        in_ready = cli("tenant", "ls")
     contexts.path().parent.mkdir(parents=True)
     stored = {"current": "x", "contexts": {"x": {"api": here.url, "token": token}}}
     contexts.path().write_text(json.dumps(stored))

@@ -27,7 +27,7 @@ ENTRY_BYTES_MAX: Final = 1 << 20
 STEP_MAX: Final = 1 << 32
 SEQ_MAX: Final = 1 << 62  # no feed gets this far; the stores of both ends hold twice as much
 FAULT_TEXT_MAX: Final = 300
-FAULT_TOLD_S: Final = 2.0  # longer is not waited for a peer to take the reason
+FAULT_TOLD_S: Final = 2.0  # longer is not waited for a peer to hear the reason, and to leave
 
 
 class LinkClosed(Exception):
@@ -124,16 +124,53 @@ async def run(stream: Stream, outbox: Outbox, inbox: Inbox) -> None:
     """Serve one connection until it breaks. Always ends by raising."""
     writing = asyncio.Lock()
     try:
-        await _run(stream, writing, outbox, inbox)
+        sent = await _greet(stream, writing, outbox, inbox)
     except ProtocolViolated as violation:
-        with suppress(Exception):  # the peer may be gone; the violation is what counts
-            async with asyncio.timeout(FAULT_TOLD_S), writing:
-                fault = Fault(reason=str(violation)[:FAULT_TEXT_MAX])
-                await stream.write(Frame(fault=fault))
+        await _object(stream, writing, violation, None)
         raise
+    received: asyncio.Queue[Entry] = asyncio.Queue(WINDOW)
+    receiving = asyncio.create_task(_receive(stream, outbox, received))
+    tasks = [
+        receiving,
+        asyncio.create_task(_send(stream, writing, outbox, sent)),
+        asyncio.create_task(_apply(stream, writing, inbox, received)),
+    ]
+    # Not a TaskGroup: that forgets a cancellation if one of its tasks fails at the same moment.
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    except ProtocolViolated as violation:
+        await _object(stream, writing, violation, receiving)
+        raise
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run(stream: Stream, writing: asyncio.Lock, outbox: Outbox, inbox: Inbox) -> None:
+async def _object(
+    stream: Stream,
+    writing: asyncio.Lock,
+    violation: ProtocolViolated,
+    receiving: "asyncio.Task[None] | None",
+) -> None:
+    """Tell the peer why the link ends, and give it a moment to hear it: whoever dialled ends the
+    call by leaving, and what is under way is lost then. To cancel a read would end it, too."""
+    fault = Frame(fault=Fault(reason=str(violation)[:FAULT_TEXT_MAX]))
+    with suppress(Exception):  # the peer may be gone; the violation is what counts
+        async with asyncio.timeout(FAULT_TOLD_S):
+            async with writing:
+                await stream.write(fault)
+            if receiving is not None and not receiving.done():
+                await asyncio.wait({receiving})
+            else:
+                while await stream.read() is not None:
+                    pass
+
+
+async def _greet(stream: Stream, writing: asyncio.Lock, outbox: Outbox, inbox: Inbox) -> int:
+    """Say how far this side has read, and hear how far the peer has."""
     async with writing:
         await stream.write(Frame(hello=Hello(cursor=await inbox.cursor(), version=VERSION)))
     first = await _read(stream)
@@ -142,21 +179,7 @@ async def _run(stream: Stream, writing: asyncio.Lock, outbox: Outbox, inbox: Inb
     if first.WhichOneof("frame") != "hello":
         raise ProtocolViolated("the first frame must be a hello")
     await _resume(outbox, first.hello.cursor)
-    received: asyncio.Queue[Entry] = asyncio.Queue(WINDOW)
-    tasks = [
-        asyncio.create_task(_send(stream, writing, outbox, first.hello.cursor)),
-        asyncio.create_task(_receive(stream, outbox, received)),
-        asyncio.create_task(_apply(stream, writing, inbox, received)),
-    ]
-    # Not a TaskGroup: that forgets a cancellation if one of its tasks fails at the same moment.
-    try:
-        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in ended:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    return first.hello.cursor
 
 
 async def _read(stream: Stream) -> Frame | None:

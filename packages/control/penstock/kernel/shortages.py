@@ -32,6 +32,7 @@ LASTING: Final = (
     asyncpg.DiskFullError,
     asyncpg.OutOfMemoryError,
     asyncpg.ConfigurationLimitExceededError,
+    asyncpg.ReadOnlySQLTransactionError,  # until another server is promoted
 )
 SHORT: Final = (asyncpg.InsufficientResourcesError, asyncpg.ReadOnlySQLTransactionError)
 

@@ -75,7 +75,7 @@ async def of(tx: Tx, id: AllocationId) -> Segment:
         id,
     )
     if row is None:
-        raise NotFound("usage", id)
+        raise NotFound("allocation", id)
     return Segment(**dict(row))
 
 
