@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from penstock.central.allocations import release, service, store
+from penstock.central.allocations import ending, release, service, store
 from penstock.central.allocations.model import Allocation, Status
 from penstock.central.nodes import service as nodes
 from penstock.central.placement import backlog, nudges
@@ -199,6 +199,8 @@ async def test_a_planned_end_gives_a_time_until_it_has_passed(line: Line, clock:
     assert waiting.wait.estimate.at == ends_at
     assert [each.allocation_id for each in waiting.wait.estimate.leases] == [held.id]
     clock.pass_by(minutes=10)
+    await line.stage.database.run(lambda tx: ending.act(tx, timedelta()))
+    assert await line.statuses(held) == ["releasing"], "and its cleanup is not proven"
     await line.round()
     late = (await line.get(waiting.id)).wait.estimate
     assert late is not None

@@ -111,8 +111,8 @@ def create(
     priority
         From 0 to 100, higher goes first; 50 if left out, more needs an admin.
     ends
-        When you plan to release them, as 2026-01-31T18:00:00Z. Those who wait are told; nothing
-        ends then.
+        When to release them, as 2026-01-31T18:00:00Z: it is done then, with a warning before
+        (the event allocation.ending). If they still wait for room, they stop waiting.
     watch
         Show each step until the GPUs are active. Exits with 1 if they never are.
     """

@@ -50,8 +50,8 @@ class Allocations:
 
         `residency` and `price_micros_max` are on top of the tenant's policy; `apart_from` are
         allocations with which this one must not share a node. With `queue` they may be `queued`
-        instead: placed as soon as there is room, in order of priority and fair share. `ends_at`
-        is a plan that helps to estimate; nothing ends then.
+        instead: placed as soon as there is room, in order of priority and fair share. At
+        `ends_at` they are released, if they are not before, or wait no longer.
         """
         request = requests.post(
             "allocations", project=project, sku=sku, gpus=gpus, site=site, strategy=strategy,

@@ -16,6 +16,7 @@ from penstock.central.access import api as key_api
 from penstock.central.access import callers, hidden, keys
 from penstock.central.access.in_force import IN_FORCE
 from penstock.central.allocations import api as allocations
+from penstock.central.allocations import ending
 from penstock.central.audit import api as audit
 from penstock.central.audit.exporter import Exporter
 from penstock.central.availability import api as availability
@@ -189,6 +190,7 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
             "audit export": partial(exporter.keep, wakeups, url),
             "absence": partial(absence.watch, database, wakeups, settings.site_grace),
             "backlog": partial(nudges.run, database, wakeups, queue.decide),
+            "endings": partial(ending.run, database, wakeups, settings.ending_warning),
             "following": partial(following.run, wakeups, queue.follow),
             "onboardings": partial(coming.run, database, wakeups),
             "offboardings": partial(leaving.run, database, wakeups),

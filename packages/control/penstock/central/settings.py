@@ -59,6 +59,8 @@ class CentralSettings(Settings):
     )
     certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
     site_grace_s: float = Field(default=60.0, ge=0.1, le=86_400)  # then a missing site is away
+    # A lease's tenant is warned so long before its end; 0: not at all.
+    ending_warning_s: float = Field(default=900.0, ge=0, le=30 * 86_400)
     # Each replica's own: a limit of all together is divided by their number.
     tenant_requests_per_s: float = Field(default=5_000, ge=0.1)
     tenant_requests_burst: int = Field(default=10_000, ge=1)
@@ -118,6 +120,10 @@ class CentralSettings(Settings):
     @property
     def site_grace(self) -> timedelta:
         return timedelta(seconds=self.site_grace_s)
+
+    @property
+    def ending_warning(self) -> timedelta:
+        return timedelta(seconds=self.ending_warning_s)
 
     @property
     def url(self) -> str:

@@ -8,6 +8,7 @@ from penstock_client.views.events import Event
 
 PHRASES: Final[Mapping[str, str]] = {
     "allocation.placed": "slots claimed in the database; nobody else can have them",
+    "allocation.ending": "its end is near; then it is released",
     "allocation.releasing": "release asked for; the slots stay claimed until they are proven clean",
     "allocation.released": "cleanup is proven for every slot; the GPUs may be leased again",
     "allocation.abandoned": "nobody waits for its cleanup any more; the slots stay blocked",

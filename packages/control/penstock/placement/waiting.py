@@ -16,10 +16,10 @@ class Waiting:
     """A request in line.
 
     `stays`: it waits if it cannot be placed now; else it is refused. `kept`: the nodes kept for
-    it in an earlier round; it is a head, and keeps its turn. `ends_at`: when its tenant plans to
-    end its lease. `ends_by`: when it will be ended, if that is certain; a plan is not. `apart`:
-    leases with which it may share no node, and they not with it; the nodes of those that are
-    placed are in its request.
+    it in an earlier round; it is a head, and keeps its turn. `ends_at`: when its release will
+    begin. `ends_by`: when what it holds will be free, if that is certain; a release is not, before
+    its cleanup is proven. `apart`: leases with which it may share no node, and they not with
+    it; the nodes of those that are placed are in its request.
     """
 
     id: str

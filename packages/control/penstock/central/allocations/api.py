@@ -54,8 +54,8 @@ class NewAllocation(NewTerms):
             AwareDatetime,
             Field(
                 strict=False,
-                description="When you plan to release it: those who wait are told. "
-                "Nothing ends the lease then.",
+                description="When it is to be released: it is, then, if you have not done so "
+                "before. `allocation.ending` warns of it. One that is still `queued` expires.",
             ),
         ]
         | None

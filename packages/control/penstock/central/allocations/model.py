@@ -146,7 +146,8 @@ class Allocation:
 
     def _waited(self) -> str:
         if self.wait.expired_at is not None:
-            return "no room came while it waited"
+            by_its_end = self.wait.until_its_end
+            return "no room came before its end" if by_its_end else "no room came while it waited"
         if self.cancelled:
             return "cancelled while waiting"
         estimate = self.wait.estimate

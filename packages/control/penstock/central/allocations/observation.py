@@ -15,7 +15,7 @@ from penstock.central.disputes import service as disputes
 from penstock.central.disputes.model import Dispute, Edge
 from penstock.central.slots import service as slots
 from penstock.central.usage import service as usage
-from penstock.kernel import audit, db, events, log
+from penstock.kernel import db, events, log
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
 from penstock.kernel.feed import Rejected
@@ -73,12 +73,7 @@ async def observed(tx: Tx, site_id: SiteId, report: wire.AllocationObserved) -> 
             tx, "allocation.failed", seen.id, tenant_id=seen.tenant_id, reason=seen.failed_reason
         )
         if seen.desired is Desired.ACTIVE:
-            audit.record(
-                tx, SYSTEM, "allocation.release", seen.id,
-                tenant_id=seen.tenant_id, reason=seen.failed_reason,
-                desired=Desired.RELEASED, before={"desired": seen.desired},
-            )  # fmt: skip
-            await release.begin(tx, seen)
+            await release.give_back(tx, SYSTEM, seen, seen.failed_reason)
 
 
 def _refuse_unasked(allocation: Allocation, state: Observed, revision: int) -> None:

@@ -14,7 +14,7 @@ from penstock.central.placement import nudges
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot, SlotState
 from penstock.kernel import audit, events
-from penstock.kernel.actor import SYSTEM, Actor
+from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
 from penstock_contracts.failpoints import Failpoint
@@ -33,13 +33,22 @@ async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
         return allocation
     if allocation.placed_at is None:
         return await _cancel(tx, actor, allocation)
-    audit.record(
-        tx, actor, "allocation.release", id, tenant_id=allocation.tenant_id,
-        desired=Desired.RELEASED, before={"desired": allocation.desired},
-    )  # fmt: skip
-    begun = await begin(tx, allocation, by=actor)
+    begun = await give_back(tx, actor, allocation)
     BEGUN.hit()
     return begun
+
+
+async def give_back(tx: Tx, actor: Actor, allocation: Allocation, reason: str = "") -> Allocation:
+    """Begin the release of one that is placed: a fresh nonce for each slot's cleanup proof."""
+    audit.record(
+        tx, actor, "allocation.release", allocation.id, tenant_id=allocation.tenant_id,
+        reason=reason, desired=Desired.RELEASED, before={"desired": allocation.desired},
+    )  # fmt: skip
+    events.emit(
+        tx, "allocation.releasing", allocation.id, tenant_id=allocation.tenant_id, by=actor.name,
+        reason=reason,
+    )  # fmt: skip
+    return await ask(tx, allocation, await slots.held_by(tx, allocation.id))
 
 
 async def _cancel(tx: Tx, actor: Actor, allocation: Allocation) -> Allocation:
@@ -61,14 +70,6 @@ async def _cancel(tx: Tx, actor: Actor, allocation: Allocation) -> Allocation:
     )  # fmt: skip
     nudges.nudge(tx)
     return cancelled
-
-
-async def begin(tx: Tx, allocation: Allocation, *, by: Actor = SYSTEM) -> Allocation:
-    """Desire release, with a fresh nonce for each slot's cleanup proof."""
-    events.emit(
-        tx, "allocation.releasing", allocation.id, tenant_id=allocation.tenant_id, by=by.name
-    )
-    return await ask(tx, allocation, await slots.held_by(tx, allocation.id))
 
 
 async def retry_cleanup(tx: Tx, actor: Actor, slot: Slot) -> None:

@@ -48,6 +48,11 @@ class Wait:
     queued_at: datetime | None = None
     expires_at: datetime | None = None
     expired_at: datetime | None = None
-    ends_at: datetime | None = None
+    ends_at: datetime | None = None  # released then, or waits no longer
     kept_nodes: tuple[str, ...] = ()
     estimate: Estimate | None = None
+
+    @property
+    def until_its_end(self) -> bool:
+        """Whether it is its end, and nothing before, that ends the wait."""
+        return self.ends_at is not None and self.expires_at == self.ends_at

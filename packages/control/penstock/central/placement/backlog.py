@@ -110,7 +110,8 @@ def _in_line(tx: Tx, asked: Sequence[Want], waited: Sequence[Want], gates: Gates
 
 
 def _waiting(tx: Tx, want: Want, *, stays: bool) -> Waiting:
-    """Ends are planned, and nothing enforces them yet: so none is certain (`ends_by`)."""
+    """No end is certain (`ends_by`): release begins at `ends_at`, but only a proof of cleanup,
+    for which nobody can vouch, makes room."""
     wait = want.waited.wait if want.waited else None
     return Waiting(
         id=want.ask.id,

@@ -29,10 +29,14 @@ def placed(tx: Tx, want: Want, plan: Plan) -> Allocation:
 
 
 def queued(tx: Tx, want: Want, place: int) -> Allocation:
-    """`place` tells apart those that began to wait together: none has the same age."""
+    """`place` tells apart those that began to wait together: none has the same age. It waits no
+    longer than until its end."""
     at = tx.now + timedelta(microseconds=place)
+    wait = _wait(want)
     expires_at = at + timedelta(seconds=want.ask.queue_for_s)
-    return _new(tx, want, replace(_wait(want), queued_at=at, expires_at=expires_at), None)
+    if wait.ends_at is not None:
+        expires_at = min(expires_at, wait.ends_at)
+    return _new(tx, want, replace(wait, queued_at=at, expires_at=expires_at), None)
 
 
 def _wait(want: Want) -> Wait:

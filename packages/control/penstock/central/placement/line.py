@@ -59,7 +59,10 @@ async def _expire(tx: Tx, overdue: Sequence[Allocation]) -> None:
     await waiting.expire(tx, [a.id for a in overdue])
     for allocation in overdue:
         tx.correlation_id = allocation.correlation_id
-        reason = f"no room came until {allocation.wait.expires_at}"
+        wait = allocation.wait
+        reason = f"no room came until {wait.expires_at}" + (
+            ", its end" if wait.until_its_end else ""
+        )
         audit.record(
             tx, SYSTEM, "allocation.expire", allocation.id,
             tenant_id=allocation.tenant_id, reason=reason,

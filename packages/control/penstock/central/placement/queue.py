@@ -49,7 +49,7 @@ class Ask:
     queue: bool = False  # wait for room, if there is none now
     queue_for_s: int = QUEUE_FOR_S_DEFAULT
     priority: int = PRIORITY_DEFAULT
-    ends_at: datetime | None = None  # planned; nothing ends it then
+    ends_at: datetime | None = None  # it is released then, or waits no longer
     reason: str = ""  # for the audit log
     credential: bytes = field(default=b"", repr=False)  # hash of a key: asked again if it holds
     id: AllocationId = field(default_factory=AllocationId.new)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Self
 
-from penstock.central.allocations import orders, partings, waiting
+from penstock.central.allocations import deadlines, orders, partings, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.answers import keyed
 from penstock.central.placement.bindings import Bindings
@@ -170,6 +170,8 @@ def _tell(tx: Tx, one: Placement, slots: Sequence[bytes]) -> None:
     made = one.allocation
     tx.correlation_id = made.correlation_id
     orders.send(tx, made, slots)
+    if made.wait.ends_at is not None:
+        deadlines.tell(tx)
     action = "allocation.place" if one.want.waited else "allocation.create"
     audit.record(
         tx, one.want.ask.actor, action, made.id, tenant_id=made.tenant_id,
