@@ -266,9 +266,11 @@ async def test_timers_are_told_of_an_earlier_end(central_url: str) -> None:
             await told.listening.wait()
             now = datetime.now(UTC)
             late = await queue.submit(stage.ask(4, ends_at=now + 2 * HOUR))
-            soon = await queue.submit(stage.ask(4, ends_at=datetime.now(UTC) + timedelta(seconds=2)))
+            soon = await queue.submit(
+                stage.ask(4, ends_at=datetime.now(UTC) + timedelta(seconds=3))
+            )
             brief = await queue.submit(
-                stage.ask(1, queue=True, ends_at=datetime.now(UTC) + timedelta(seconds=2))
+                stage.ask(1, queue=True, ends_at=datetime.now(UTC) + timedelta(seconds=3))
             )
             with told.subscribe("events") as wakeup:
                 for id, status in ((soon, Status.RELEASING), (brief, Status.EXPIRED)):
@@ -282,7 +284,7 @@ async def test_timers_are_told_of_an_earlier_end(central_url: str) -> None:
                 next_s = await deadlines.next_in_s(tx, WARNING)
             assert [row["type"] for row in types] == [
                 "allocation.placed", "allocation.ending", "allocation.releasing",
-            ]  # fmt: skip
+            ], "warned at once, for it is short"  # fmt: skip
             assert next_s is not None
             assert next_s > ending.LOOK_S_MAX
     finally:
