@@ -14,12 +14,12 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.central.allocations import deadlines, release, store
-from penstock.central.allocations.model import Allocation
 from penstock.kernel import events, log
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts.failpoints import Failpoint
+from penstock_contracts.ids import AllocationId
 
 REASON: Final = "its end was reached"
 BATCH: Final = 64  # leases of one transaction
@@ -48,15 +48,10 @@ async def run(database: Database, wakeups: Wakeups, warning: timedelta) -> None:
 
 async def act(tx: Tx, warning: timedelta) -> float:
     """Release whose end has come, warn whose end is near; in how many seconds to look again."""
-    over = await deadlines.over(tx, BATCH)
-    for lease in await store.find(tx, over):
-        tx.correlation_id = lease.correlation_id
-        await release.give_back(tx, SYSTEM, lease, REASON)
-        BEGUN.hit()
-    soon = await deadlines.soon(tx, warning, BATCH)
-    await deadlines.warned(tx, soon)
-    for lease in await store.find(tx, soon):
-        _warn(tx, lease)
+    if over := await deadlines.over(tx, BATCH):
+        await _release(tx, over)
+    if soon := await deadlines.soon(tx, warning, BATCH):
+        await _warn(tx, soon)
     next_s = await deadlines.next_in_s(tx, warning)
     if next_s is None:
         return LOOK_S_MAX
@@ -65,9 +60,18 @@ async def act(tx: Tx, warning: timedelta) -> float:
     return min(max(0.0, next_s), LOOK_S_MAX)
 
 
-def _warn(tx: Tx, lease: Allocation) -> None:
-    tx.correlation_id = lease.correlation_id
-    events.emit(
-        tx, "allocation.ending", lease.id, tenant_id=lease.tenant_id, project=lease.project_id,
-        ends_at=lease.wait.ends_at,
-    )  # fmt: skip
+async def _release(tx: Tx, over: list[AllocationId]) -> None:
+    for lease in await store.find(tx, over):
+        tx.correlation_id = lease.correlation_id
+        await release.give_back(tx, SYSTEM, lease, REASON)
+        BEGUN.hit()
+
+
+async def _warn(tx: Tx, soon: list[AllocationId]) -> None:
+    await deadlines.warned(tx, soon)
+    for lease in await store.find(tx, soon):
+        tx.correlation_id = lease.correlation_id
+        events.emit(
+            tx, "allocation.ending", lease.id, tenant_id=lease.tenant_id,
+            project=lease.project_id, ends_at=lease.wait.ends_at,
+        )  # fmt: skip
