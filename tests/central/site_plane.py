@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from penstock.kernel import db
+from penstock.kernel import db, loops
 from penstock.kernel.db import Database
 from penstock.kernel.wakeups import Wakeups
 from penstock.local import ports
@@ -80,8 +80,8 @@ async def serving(central: Central, url: str, member: Member) -> AsyncGenerator[
         await stack.enter_async_context(
             NodeLinks(database, wakeups, settings, member, tasks).listen()
         )
-        dialling = uplink.keep(database, wakeups, url, settings.executor, member)
-        working.append(asyncio.create_task(dialling))
+        dialling = uplink.loop(database, wakeups, url, settings.executor, member)
+        working.append(asyncio.create_task(loops.keep(dialling)))
         await central.until(member.id, "site.described", after=seen)
         yield SitePlane(central, member, database)
 

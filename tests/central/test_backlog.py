@@ -20,7 +20,7 @@ from penstock.central.quotas import service as quotas
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
 from penstock.central.tenants import service as tenants
-from penstock.kernel import db
+from penstock.kernel import db, loops
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Problem
@@ -310,8 +310,9 @@ async def test_nudges_place_who_waits_and_end_waits_in_time(central_url: str) ->
     tasks = [
         asyncio.create_task(told.listen()),
         asyncio.create_task(queue.run()),
-        asyncio.create_task(nudges.run(database, told, queue.decide)),
     ]
+    both = nudges.both(database, told, queue.decide)
+    tasks += [asyncio.create_task(loops.keep(loop)) for loop in both]
     try:
         async with asyncio.timeout(20):
             await told.listening.wait()
@@ -363,7 +364,8 @@ async def test_a_round_that_fails_is_tried_again(central_url: str) -> None:
         again.set()
 
     told = Wakeups(central_url)
-    running = asyncio.create_task(nudges.run(database, told, decide))
+    on_room, _ = nudges.both(database, told, decide)
+    running = asyncio.create_task(loops.keep(on_room))
     async with asyncio.timeout(10):
         await again.wait()
     running.cancel()

@@ -11,7 +11,7 @@ from penstock.central.allocations.model import Allocation, Desired, Status
 from penstock.central.placement import nudges
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
-from penstock.kernel import db
+from penstock.kernel import db, loops
 from penstock.kernel.db import Database
 from penstock.kernel.wakeups import Wakeups
 
@@ -258,8 +258,14 @@ async def test_timers_are_told_of_an_earlier_end(central_url: str) -> None:
     tasks = [
         asyncio.create_task(told.listen()),
         asyncio.create_task(queue.run()),
-        asyncio.create_task(nudges.run(database, told, queue.decide)),
-        *(asyncio.create_task(ending.run(database, told, WARNING)) for _ in range(2)),
+        *(
+            asyncio.create_task(loops.keep(loop))
+            for loop in (
+                *nudges.both(database, told, queue.decide),
+                ending.loop(database, told, WARNING),
+                ending.loop(database, told, WARNING),
+            )
+        ),
     ]
     try:
         async with asyncio.timeout(20):

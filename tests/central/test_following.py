@@ -11,7 +11,7 @@ from penstock.central.placement import following
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed, Queue
 from penstock.central.placement.snapshot import Snapshot
-from penstock.kernel import db, invariants
+from penstock.kernel import db, invariants, loops
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database
 from penstock.kernel.questions import ask
@@ -123,7 +123,7 @@ async def test_a_replica_that_is_told_of_room_follows_while_nobody_asks(
         asyncio.create_task(queue.run()),
     ]
     await told.listening.wait()
-    tasks.append(asyncio.create_task(following.run(told, queue.follow)))
+    tasks.append(asyncio.create_task(loops.keep(following.loop(told, queue.follow))))
     try:
         async with asyncio.timeout(10):
             await followed.get()  # what it begins with

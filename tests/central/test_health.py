@@ -15,6 +15,11 @@ from .plane import Central
 
 pytestmark = pytest.mark.anyio
 
+CENTRAL_LOOPS = {
+    "stalls", "wakeups", "placement", "denials", "policies", "audit export", "absence", "backlog",
+    "backlog deadlines", "following", "onboardings", "offboardings", "sweeping",
+}  # fmt: skip
+
 
 async def test_readiness_follows_the_database_and_health_does_not(tmp_path: Path) -> None:
     with postgres.temporary({"fsync": "off"}) as server:
@@ -53,6 +58,32 @@ async def test_the_operators_listener_shows_metrics_and_the_api_shows_them_to_th
         assert (await operators.get("/metrics")).status_code == 200
         assert (await operators.get("/readyz")).json()["status"] == "ready"
         assert (await operators.get("/healthz")).json()["status"] == "alive"
+
+
+async def test_every_loop_of_a_replica_is_shown_with_how_it_went(central: Central) -> None:
+    async with asyncio.timeout(20):
+        while True:
+            shown = {loop["name"]: loop for loop in (await central.platform.get("/v1/loops")).items}
+            if all(loop["outcome"] == "ok" for loop in shown.values()):
+                break
+    assert set(shown) >= CENTRAL_LOOPS
+    for loop in shown.values():
+        assert (loop["plane"], loop["replica"]) == ("central", central.settings.replica)
+        assert loop["description"].endswith(".")
+        assert (loop["error"], loop["failures"]) == ("", 0)
+    told = shown["onboardings"]
+    assert told["runs"] >= 1
+    assert told["last_ended_at"] >= told["last_began_at"]
+    assert told["last_seconds"] >= 0
+    assert not told["running"]
+    assert shown["placement"]["running"]
+    assert shown["placement"]["last_ended_at"] is None
+    metrics = (await central.platform.get("/metrics")).raw.decode()
+    assert 'penstock_loop_runs_total{loop="sweeping",outcome="ok"}' in metrics
+    base = f"http://{central.settings.metrics_listen}"
+    async with httpx2.AsyncClient(base_url=base, trust_env=False) as operators:
+        items = (await operators.get("/loops")).json()["items"]
+    assert {item["name"] for item in items} == set(shown)
 
 
 async def test_invariants_are_listed_by_name_and_count_what_is_broken(

@@ -84,6 +84,31 @@ def test_a_violated_invariant_says_what_was_found(here: Api, cli: Cli) -> None:
     assert "fleet_row_impossible: node: node_1, why: it has 65 GPUs\\x1b[2J" in told
 
 
+def loop(name: str, outcome: str, error: str = "") -> dict[str, object]:
+    return {
+        "name": name, "description": f"Does {name}.", "plane": "central", "replica": "central-1",
+        "running": False, "last_began_at": "2026-11-18T12:00:00Z", "last_ended_at": None,
+        "last_seconds": 0.25, "outcome": outcome, "error": error, "runs": 7, "failures": 2,
+    }  # fmt: skip
+
+
+def test_loops_are_listed_with_what_they_do_and_how_they_went(here: Api, cli: Cli) -> None:
+    here.on("GET", "/v1/loops", {"items": [loop("sweeping", "ok")]})
+    ran = cli("platform", "loops")
+    assert (ran.code, ran.err) == (0, "")
+    line = ran.out.splitlines()[1]
+    for shown in ("sweeping", "ok", "0.250s", "7", "2", "Does sweeping."):
+        assert shown in line
+
+
+def test_a_loop_that_failed_exits_with_1_and_says_why(here: Api, cli: Cli) -> None:
+    items = [loop("sweeping", "waiting"), loop("absence", "failed", "no\x1b[2J room")]
+    here.on("GET", "/v1/loops", {"items": items})
+    ran = cli("platform", "loops")
+    assert ran.code == 1
+    assert "absence of central-1: no\\x1b[2J room" in ran.err
+
+
 CHANGES: dict[tuple[str, ...], tuple[str, str, dict[str, object]]] = {
     ("node", "tag", "n", "a", "b"): ("PATCH", "/v1/nodes/n", {"tags": ["a", "b"]}),
     ("node", "tag", "n"): ("PATCH", "/v1/nodes/n", {"tags": []}),
@@ -154,6 +179,7 @@ EVERY_CALL = (
     ("dispute", "settle", "dispute_1", "--reason", "asked", "--at", "2026-11-18T12:00:00Z"),
     ("events", "--follow"),
     ("invariants", "ls"),
+    ("platform", "loops"),
     ("user", "ls"),
     ("user", "invite", "a@b.example", "--role", "admin"),
     ("user", "disable", "user_1"),

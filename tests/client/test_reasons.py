@@ -15,7 +15,7 @@ from .stand_in import TOKEN, Api, Cli
 READS: Final = {"ls", "show", "timeline", "receipt", "balance", "onboarding"}
 ONLY_READ: Final = {
     "access", "audit", "availability", "context", "defragmentation", "events", "invariants",
-    "usage",
+    "platform", "usage",
 }  # fmt: skip
 
 

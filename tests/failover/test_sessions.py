@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 import asyncpg
 import pytest
 
-from penstock.kernel import background, db, leadership, sessions
+from penstock.kernel import db, leadership, loops, sessions
 from penstock.kernel import wakeups as bells
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.loops import Loop
 from penstock.kernel.sessions import StandbyAnswered
 from penstock.kernel.wakeups import Wakeup, Wakeups
 
@@ -130,7 +131,7 @@ async def test_nobody_leads_at_a_standby(pair: Pair) -> None:
         await asyncio.wait_for(leads.wait(), SOON_S)
 
 
-async def test_a_background_task_goes_on_after_any_fault_of_the_database() -> None:
+async def test_a_steady_loop_goes_on_after_any_fault_of_the_database() -> None:
     attempts: list[int] = []
 
     async def work() -> None:
@@ -142,7 +143,7 @@ async def test_a_background_task_goes_on_after_any_fault_of_the_database() -> No
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        await background.keep("test", work)
+        await loops.keep(Loop("test", "Fails.", loops.steady(work)))
     assert len(attempts) == 3, "a bug is no fault of the database"
 
 

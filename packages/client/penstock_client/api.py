@@ -31,6 +31,7 @@ from penstock_client.resources.room import Availabilities, Defragmentation
 from penstock_client.resources.tenancy import Organizations, Projects, Tenants
 from penstock_client.views.access import Me
 from penstock_client.views.invariants import Invariant
+from penstock_client.views.loops import Loop
 from penstock_client.views.pages import Page
 
 
@@ -90,6 +91,10 @@ class Client:
 
     def invariants(self) -> Page[Invariant]:
         return pages.collect(self.transport, requests.get("invariants"), Invariant)
+
+    def loops(self) -> Page[Loop]:
+        """Those of the replica that answers."""
+        return pages.collect(self.transport, requests.get("loops"), Loop)
 
 
 def connect(api: str, token: str | Callable[[], str]) -> Transport:

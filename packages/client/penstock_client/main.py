@@ -26,6 +26,7 @@ NOUNS: Final = {
     "defragmentation": "Moves that would open whole nodes or larger slices.",
     "audit": "Who did what, and whether the log of it is whole.",
     "invariants": "What must always hold, with any violations.",
+    "platform": "The platform itself: the background work of its processes.",
     "user": "The people of a tenant: who is in, who is invited, who is out.",
     "role": "Which role somebody has, and where.",
     "group": "People and programs that have roles together.",

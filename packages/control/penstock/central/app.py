@@ -67,10 +67,10 @@ from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
 from penstock.kernel import (
     authority,
-    background,
     db,
     description,
     events,
+    loops,
     migrations,
     ops,
     process,
@@ -80,6 +80,7 @@ from penstock.kernel.denials import Denials
 from penstock.kernel.direct import Direct
 from penstock.kernel.edge import Doors, Edge
 from penstock.kernel.gateway import Gateway
+from penstock.kernel.loops import Loops
 from penstock.kernel.objects import Objects
 from penstock.kernel.readiness import Writable
 from penstock.kernel.stalls import Stalls
@@ -164,6 +165,7 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
     app.state.stopping = stopping
     app.state.fleet = Reading(stalls)
     app.state.planner = Planner(database, app.state.fleet)
+    app.state.loops = known = Loops("central", settings.replica)
     app.state.trust = Trust(settings.join_address, enrolment.SERVER_NAME, root)
     checks: dict[str, ops.Check] = {
         "database": Writable(database),
@@ -175,32 +177,33 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
         settings.http_listen,
         proxies=settings.trusted_proxies,
     )
-    servers = [api, ops.server(ops.app(checks), settings.metrics_listen)]
+    servers = [api, ops.server(ops.app(checks, known), settings.metrics_listen)]
     stopping.then(partial(events.end, wakeups), queue.finish, api.finish)
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)
         stack.callback(realms.passwords.close)
         url = settings.database_url
-        for name, work in {
-            "stalls": stalls.watch,
-            "wakeups": wakeups.listen,
-            "placement": queue.run,
-            "denials": denials.run,
-            "policies": partial(IN_FORCE.keep, hangups),
-            "audit export": partial(exporter.keep, wakeups, url),
-            "absence": partial(absence.watch, database, wakeups, settings.site_grace),
-            "backlog": partial(nudges.run, database, wakeups, queue.decide),
-            "endings": partial(ending.run, database, wakeups, settings.ending_warning),
-            "following": partial(following.run, wakeups, queue.follow),
-            "onboardings": partial(coming.run, database, wakeups),
-            "offboardings": partial(leaving.run, database, wakeups),
-            "hosted realms": partial(hosting.keep, url),
-            "sweeping": partial(sweeper.keep, url),
-        }.items():
-            group.create_task(background.keep(name, work), name=name)
+        known.start(
+            group,
+            (
+                stalls.loop(),
+                loops.listening(wakeups),
+                queue.loop(),
+                denials.loop(),
+                IN_FORCE.loop(hangups),
+                exporter.loop(wakeups, url),
+                absence.loop(database, wakeups, settings.site_grace),
+                *nudges.both(database, wakeups, queue.decide),
+                ending.loop(database, wakeups, settings.ending_warning),
+                following.loop(wakeups, queue.follow),
+                coming.loop(database, wakeups),
+                leaving.loop(database, wakeups),
+                *hosting.loops(url),
+                sweeper.loop(url),
+            ),
+        )
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())
-        for server in servers:
-            group.create_task(ops.run(server))
+        ops.start(group, servers)
         for server in servers:
             await server.listening.wait()
         await wakeups.listening.wait()

@@ -1,12 +1,16 @@
 """Who am I, what must hold, how is it going: small endpoints about the plane itself."""
 
-from fastapi import APIRouter, Response
+from dataclasses import asdict
+from datetime import datetime
+
+from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from penstock.central.access.authorization import IN_FORCE, Resource, authorize
 from penstock.central.placement import fleet_rows
 from penstock.kernel import invariants
 from penstock.kernel.invariants import Invariant
+from penstock.kernel.loops import Loops, Standing
 from penstock.kernel.paging import Page
 from penstock.kernel.web import Caller, Tx, TxRoute, View
 
@@ -41,6 +45,27 @@ class InvariantView(View):
         return cls(name=checked.name, violations=checked.violations, found=list(checked.found))
 
 
+class LoopView(View):
+    """Background work as the replica that answers knows it."""
+
+    name: str
+    description: str
+    plane: str
+    replica: str
+    running: bool  # now
+    last_began_at: datetime | None
+    last_ended_at: datetime | None
+    last_seconds: float | None
+    outcome: str  # ok, failed, or waiting: nothing has run here yet, or another replica leads
+    error: str  # of the last run, if it failed
+    runs: int
+    failures: int
+
+    @classmethod
+    def of(cls, loop: Standing) -> "LoopView":
+        return cls(**asdict(loop))
+
+
 @router.get("/v1/me")
 async def who_am_i(actor: Caller) -> Me:
     """Whose key this is."""
@@ -60,6 +85,14 @@ async def list_invariants(actor: Caller, tx: Tx) -> Page[InvariantView]:
     authorize(actor, "invariant.view", Resource("invariant"))
     checked = await invariants.check(tx, CHECKS)
     return Page(items=[InvariantView.of(invariant) for invariant in checked])
+
+
+@router.get("/v1/loops")
+async def list_loops(actor: Caller, request: Request) -> Page[LoopView]:
+    """The background work of the replica that answers: when each loop last ran, and how."""
+    authorize(actor, "loop.view", Resource("loop"))
+    known: Loops = request.app.state.loops
+    return Page(items=[LoopView.of(loop) for loop in known.standings()])
 
 
 @router.get("/metrics", include_in_schema=False)

@@ -6,7 +6,6 @@ something, or somebody may ask for it; then it goes, in batches that are transac
 What refers to sessions goes before them. One process of central does this at a time.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,8 +14,9 @@ from typing import Final
 from penstock.central.realms.grants import remains
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import invitations
-from penstock.kernel import idempotency, leadership, log
+from penstock.kernel import idempotency, log, loops
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.loops import Alone, Idle, Loop, Pauses
 
 LOCK: Final = 0x53574550  # "SWEP"
 BATCH: Final = 1_000
@@ -30,19 +30,18 @@ class Sweeper:
     every_s: float
     answers_kept: timedelta  # to idempotency keys
 
-    async def keep(self, url: str) -> None:
-        await leadership.lead(url, LOCK, "sweeping", self.run)
+    def loop(self, url: str) -> Loop:
+        return Loop(
+            "sweeping",
+            "Deletes what ran out: codes, tokens, sessions, invitations, answers to old keys.",
+            loops.reconcile(self._advance, pauses=Pauses(self.every_s, self.every_s)),
+            Alone(url, LOCK),
+        )
 
-    async def run(self) -> None:
-        while True:
-            try:
-                gone = await self.sweep()
-            except Exception as error:
-                logger.error("sweeping failed", exc_info=error, retry_s=self.every_s)
-            else:
-                if gone:
-                    logger.info("what ran out is gone", **gone)
-            await asyncio.sleep(self.every_s)
+    async def _advance(self) -> Idle:
+        if gone := await self.sweep():
+            logger.info("what ran out is gone", **gone)
+        return self.every_s
 
     async def sweep(self) -> dict[str, int]:
         """All that ran out by now: how many of what."""

@@ -15,10 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from penstock.kernel import audit, log
+from penstock.kernel import audit, log, loops
 from penstock.kernel.actor import NO_ROLE, SYSTEM, Actor
 from penstock.kernel.db import LOST, Database, Tx
 from penstock.kernel.errors import Forbidden, NotFound, Problem
+from penstock.kernel.loops import Loop
 from penstock_contracts.ids import TenantId
 
 ACTION: Final = "access.denied"
@@ -116,6 +117,9 @@ class Denials:
             self._unsure.append((thing, kind))
         else:
             self._beyond += 1
+
+    def loop(self) -> Loop:
+        return Loop("denials", "Writes denied calls to the audit log.", loops.steady(self.run))
 
     async def run(self) -> None:
         """Ensures that denied calls reach the audit log, soon and together."""

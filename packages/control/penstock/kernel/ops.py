@@ -1,11 +1,12 @@
-"""The operators' listener: metrics, health (the process lives), readiness (it can work)."""
+"""The operators' listener: metrics, health (the process lives), readiness (it can work), loops."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
 from socket import socket
 from typing import Final
 
+import orjson
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp
 
 from penstock.kernel import log
 from penstock.kernel.heads import BoundedProtocol
+from penstock.kernel.loops import Loops
 from penstock.kernel.problems import problem_response
 from penstock.kernel.sockets import MESSAGE_BYTES_MAX, BoundedSocket
 from penstock.kernel.unexpected import Answered, unexpected
@@ -47,13 +49,21 @@ async def metrics(_request: Request) -> Response:
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
 
+def loops(known: Loops) -> Callable[[Request], Awaitable[Response]]:
+    async def answer(_request: Request) -> Response:
+        body = orjson.dumps({"items": known.standings()})
+        return Response(body, media_type="application/json")
+
+    return answer
+
+
 def routes(checks: dict[str, Check]) -> list[Route]:
     return [Route("/healthz", healthz), Route("/readyz", readyz(checks))]
 
 
-def app(checks: dict[str, Check]) -> Starlette:
+def app(checks: dict[str, Check], known: Loops) -> Starlette:
     made = Starlette(
-        routes=[*routes(checks), Route("/metrics", metrics)],
+        routes=[*routes(checks), Route("/metrics", metrics), Route("/loops", loops(known))],
         exception_handlers={Exception: _failed},
     )
     made.router.redirect_slashes = False  # it would redirect to whatever `Host` says
@@ -108,6 +118,12 @@ def server(app: ASGIApp, listen: str, *, proxies: str = "127.0.0.1,::1") -> Serv
             server_header=False,
         )
     )
+
+
+def start(group: asyncio.TaskGroup, servers: Sequence[Server]) -> None:
+    """Serve in the group: one that cannot listen ends all of it."""
+    for server in servers:
+        group.create_task(run(server))
 
 
 async def run(server: Server) -> None:

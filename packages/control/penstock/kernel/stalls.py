@@ -11,7 +11,8 @@ from typing import Final
 
 from prometheus_client import Counter
 
-from penstock.kernel import log
+from penstock.kernel import log, loops
+from penstock.kernel.loops import Loop
 
 BEAT_S: Final = 0.5
 STALL_S: Final = 5.0  # no turn of the loop takes that long
@@ -54,6 +55,9 @@ class Stalls:
     def beat(self) -> None:
         self.look()
         self._beat_at = self.now_s(), self._day_s()
+
+    def loop(self) -> Loop:
+        return Loop("stalls", "Notices when this process stood still.", loops.steady(self.watch))
 
     async def watch(self) -> None:
         """Ensures that it is known when the loop turned last."""

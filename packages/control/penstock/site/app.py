@@ -3,13 +3,13 @@
 import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
-from functools import partial
 
-from penstock.kernel import background, db, log, migrations, ops, process
+from penstock.kernel import db, loops, migrations, ops, process
+from penstock.kernel.loops import Loops
 from penstock.kernel.readiness import Writable
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
-from penstock.site import engine, events, executors, uplink
+from penstock.site import engine, events, executors, renewal, uplink
 from penstock.site.downlink import NodeLinks
 from penstock.site.executors import Executor
 from penstock.site.leases import workflows
@@ -22,8 +22,6 @@ from penstock_contracts.files import Damaged
 from penstock_contracts.ids import SiteId
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import Member
-
-logger = log.get(__name__)
 
 
 class NotJoined(Exception):
@@ -50,25 +48,27 @@ async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> Non
         "database": Writable(database),
         "stopping": stopping.ready,
     }
-    server = ops.server(ops.app(checks), settings.metrics_listen)
+    known = Loops("site", settings.executor, engine.is_fault)
+    server = ops.server(ops.app(checks, known), settings.metrics_listen)
     async with AsyncExitStack() as stack, asyncio.TaskGroup() as group:
         stack.push_async_callback(database.close)
-        keep = partial(background.keep, is_fault=engine.is_fault)
-        group.create_task(keep("wakeups", wakeups.listen))
+        known.start(group, (loops.listening(wakeups),))
         await wakeups.listening.wait()
         await database.run(lambda tx: presence.forget_connections(tx, settings.executor))
         await database.run(lambda tx: uplink.describe(tx, settings.join_address))
         engine.launch()
         stack.push_async_callback(engine.stop)
         await stack.enter_async_context(links.listen())
-        for name, work in {
-            "certificate": partial(member.keep_fresh, _not_renewed),
-            "uplink": partial(uplink.keep, database, wakeups, url, me.id, member),
-            "executors": partial(executors.keep_alive, database, url, me),
-            "leases": partial(workflows.ensure_started, database, wakeups, leases),
-        }.items():
-            group.create_task(keep(name, work), name=name)
-        group.create_task(ops.run(server))
+        known.start(
+            group,
+            (
+                renewal.loop(member),
+                uplink.loop(database, wakeups, url, me.id, member),
+                executors.loop(database, url, me),
+                workflows.loop(database, wakeups, leases),
+            ),
+        )
+        ops.start(group, [server])
         await server.listening.wait()
         process.tell_ready(site=member.id)
 
@@ -89,7 +89,3 @@ async def _join(settings: SiteSettings) -> Member:
         again = "put there what `penstock site token NAME` prints"
         raise Damaged(settings.token_file, f"holds no join token ({error})", again) from None
     return await membership.join(folder, token, settings.name, with_ca=True)
-
-
-def _not_renewed(why: str) -> None:
-    logger.warning("certificate not renewed", why=why)

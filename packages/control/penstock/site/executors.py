@@ -5,19 +5,21 @@ long is dead, and a live one resumes its workflows and takes its uplink. If it w
 slow, steps run twice at worst, which they tolerate, and the engine lets one outcome win.
 """
 
-import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from dbos import DBOS
 
-from penstock.kernel import log
+from penstock.kernel import log, loops
 from penstock.kernel.db import LOST, Database, Tx
+from penstock.kernel.loops import Idle, Loop, Pauses
 from penstock.site import uplink
 from penstock.site.nodes import presence
 
 BEATS_PER_SILENCE: Final = 4
+PAUSES: Final = Pauses(0.5, 0.5)  # whoever misses a beat must not miss the next
 logger = log.get(__name__)
 
 
@@ -29,17 +31,24 @@ class Executor:
     silence: timedelta  # after which another one is dead
 
 
-async def keep_alive(database: Database, url: str, me: Executor) -> None:
-    while True:
-        for dead in await database.run(lambda tx: _beat(tx, me)):
-            try:
-                await _take_over(dead)
-                await uplink.take_from(url, dead)
-            except LOST as error:  # it stays unburied: the next beat finds it again
-                logger.warning("takeover interrupted", executor=dead, error=str(error))
-            else:
-                await database.run(lambda tx, dead=dead: _bury(tx, dead, me.silence))
-        await asyncio.sleep(me.silence.total_seconds() / BEATS_PER_SILENCE)
+def loop(database: Database, url: str, me: Executor) -> Loop:
+    return Loop(
+        "executors",
+        "Tells that this process lives, and takes over from those that do not.",
+        loops.reconcile(partial(keep_alive, database, url, me), pauses=PAUSES),
+    )
+
+
+async def keep_alive(database: Database, url: str, me: Executor) -> Idle:
+    for dead in await database.run(lambda tx: _beat(tx, me)):
+        try:
+            await _take_over(dead)
+            await uplink.take_from(url, dead)
+        except LOST as error:  # it stays unburied: the next beat finds it again
+            logger.warning("takeover interrupted", executor=dead, error=str(error))
+        else:
+            await database.run(lambda tx, dead=dead: _bury(tx, dead, me.silence))
+    return me.silence.total_seconds() / BEATS_PER_SILENCE
 
 
 async def _take_over(dead: str) -> None:

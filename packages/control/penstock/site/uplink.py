@@ -9,9 +9,10 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from penstock.kernel import leadership, log, sessions
+from penstock.kernel import leadership, log, loops, sessions
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Inbox, Outbox, Rejected
+from penstock.kernel.loops import Alone, Loop
 from penstock.kernel.wakeups import Wakeups
 from penstock.site import reports
 from penstock.site.leases import service as leases
@@ -61,9 +62,7 @@ async def describe(tx: Tx, join_address: str) -> None:
     reports.send(tx, SiteReport(site=described))
 
 
-async def keep(
-    database: Database, wakeups: Wakeups, url: str, executor: str, member: Member
-) -> None:
+def loop(database: Database, wakeups: Wakeups, url: str, executor: str, member: Member) -> Loop:
     """Ensures that one process of the site keeps a link to central, for ever."""
 
     async def dial() -> None:
@@ -71,7 +70,12 @@ async def keep(
             inbox = Inbox(database, SOURCE, partial(handle, member))
             await member.dial(outbox, inbox, _log)
 
-    await leadership.lead(url, LOCK, _name(executor), dial)
+    return Loop(
+        "uplink",
+        "Keeps the link to central: orders down, reports up.",
+        loops.steady(dial),
+        Alone(url, LOCK, session=_name(executor)),
+    )
 
 
 async def take_from(url: str, executor: str) -> None:

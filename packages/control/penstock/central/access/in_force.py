@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -10,9 +11,10 @@ from prometheus_client import Counter, Info
 from penstock.central.access import rules
 from penstock.central.access.engine import Policies, groups
 from penstock.central.access.rules import PoliciesInvalid
-from penstock.kernel import log
+from penstock.kernel import log, loops
 from penstock.kernel.db import Tx
 from penstock.kernel.invariants import Invariant
+from penstock.kernel.loops import Loop
 
 FOLDER: Final = Path(__file__).parent
 TREE: Final = (FOLDER / "policies.cedar").read_text()
@@ -45,6 +47,13 @@ class InForce:
         text, policies = await asyncio.to_thread(load, file)
         self._file, self._rules, self._refusal = file, text, ""
         self.exchange(policies)
+
+    def loop(self, hangups: asyncio.Event) -> Loop:
+        return Loop(
+            "policies",
+            "Reads the file of rules again at a hangup.",
+            loops.steady(partial(self.keep, hangups)),
+        )
 
     async def keep(self, hangups: asyncio.Event) -> None:
         """Ensures that the rules are those that the file had at the last hangup, if it was good."""

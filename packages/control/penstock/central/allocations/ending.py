@@ -9,14 +9,14 @@ so nothing is released or told twice, and whoever dies in between has done nothi
 while no central ran is done when one starts; it is too late for a warning then.
 """
 
-import asyncio
 from datetime import timedelta
 from typing import Final
 
 from penstock.central.allocations import deadlines, release, store
-from penstock.kernel import events, log
+from penstock.kernel import events, loops
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.loops import Loop
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.ids import AllocationId
@@ -25,25 +25,16 @@ REASON: Final = "its end was reached"
 BATCH: Final = 64  # leases of one transaction
 HELD_S: Final = 1.0  # another transaction holds all that is due: look again then
 LOOK_S_MAX: Final = 300.0  # clocks are set, machines suspended: no timer is trusted for longer
-RETRY_S: Final = 1.0
 BEGUN: Final = Failpoint("central.ending.begun")  # and not yet committed
-logger = log.get(__name__)
 
 
-async def run(database: Database, wakeups: Wakeups, warning: timedelta) -> None:
+def loop(database: Database, told: Wakeups, warning: timedelta) -> Loop:
     """Told when a lease with an end is placed; else asleep until the next is due."""
-    with wakeups.subscribe(deadlines.SET) as told:
-        while True:
-            try:
-                wait_s = await database.run(lambda tx: act(tx, warning))
-            except Exception as error:
-                logger.error("ending leases failed", exc_info=error, retry_s=RETRY_S)
-                wait_s = RETRY_S
-            try:
-                async with asyncio.timeout(wait_s):
-                    await told.wait()
-            except TimeoutError:
-                continue
+    return Loop(
+        "endings",
+        "Releases leases whose end has come, and warns their tenants before.",
+        loops.reconcile(lambda: database.run(lambda tx: act(tx, warning)), told, (deadlines.SET,)),
+    )
 
 
 async def act(tx: Tx, warning: timedelta) -> float:

@@ -75,7 +75,14 @@ EVENTS: Final = (
         "The lease is given back; its GPUs stay claimed until their cleanup is proven.",
         Audience.TENANT,
         AllocationId,
-        {"by": TEXT},
+        {"by": TEXT, "reason": TEXT},
+    ),
+    EventType(
+        "allocation.ending",
+        "The end of the lease is near; it is released then.",
+        Audience.TENANT,
+        AllocationId,
+        {"project": id_of(ProjectId), "ends_at": TIME},
     ),
     EventType(
         "allocation.released",

@@ -6,15 +6,16 @@ that the database still has exactly that point, so a log that was cut off or wri
 noticed, and what was exported is never replaced.
 """
 
-import asyncio
 from typing import Final
 
 from penstock.central.audit import segments, store
 from penstock.central.audit.model import Line, Point
 from penstock.central.audit.segments import Checkpoint
-from penstock.kernel import leadership, log, wakeups
+from penstock.kernel import loops, wakeups
 from penstock.kernel.db import Database, Tx
-from penstock.kernel.objects import Failed, Objects
+from penstock.kernel.loops import Alone, Idle, Loop, Pauses
+from penstock.kernel.objects import Objects
+from penstock.kernel.runs import Runs
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import identity
 from penstock_contracts.failpoints import Failpoint
@@ -27,10 +28,9 @@ EXPORTED: Final = "audit.exported"  # and when it is over there, or cannot be
 SEGMENT_LINES_MAX: Final = 5_120
 PAGE_LINES: Final = 256  # of a segment: read together
 GATHER_S: Final = 1.0  # what happens together goes into one segment
-RETRY_S_MAX: Final = 30.0
+PAUSES: Final = Pauses(1.0, 30.0)  # while the object store is away
 SEGMENT: Final = Failpoint("central.audit.segment_written")  # and the checkpoint is not
 CHECKPOINT: Final = Failpoint("central.audit.checkpoint_written")
-logger = log.get(__name__)
 
 
 class Tampered(Exception):
@@ -43,28 +43,28 @@ class Exporter:
         self._objects = objects
         self._key = key
 
-    async def keep(self, told: Wakeups, url: str, *, gather_s: float = GATHER_S) -> None:
+    def loop(self, told: Wakeups, url: str) -> Loop:
         """Ensures that every entry is in the object store soon, by one process at a time."""
-        await self._database.run(store.begin)
-        await leadership.lead(url, LOCK, "audit export", lambda: self._follow(told, gather_s))
+        follow = loops.reconcile(self._advance, told, (APPENDED,), pauses=PAUSES, gather_s=GATHER_S)
 
-    async def _follow(self, told: Wakeups, gather_s: float) -> None:
-        retry_s = GATHER_S
-        with told.subscribe(APPENDED) as wakeup:
-            while True:
-                try:
-                    await self.catch_up()
-                    retry_s = GATHER_S
-                except Tampered as fault:
-                    logger.error("audit log tampered with", fault=str(fault))
-                    await self._stuck(str(fault))
-                except (Failed, OSError) as error:
-                    logger.warning("object store away", error=str(error), retry_s=retry_s)
-                    await asyncio.sleep(retry_s)
-                    retry_s = min(retry_s * 2, RETRY_S_MAX)
-                    continue
-                await wakeup.wait()
-                await asyncio.sleep(gather_s)
+        async def begin(runs: Runs) -> None:
+            await self._database.run(store.begin)
+            await follow(runs)
+
+        return Loop(
+            "audit export",
+            "Copies the audit log to object storage, signed, as it grows.",
+            begin,
+            Alone(url, LOCK),
+        )
+
+    async def _advance(self) -> Idle:
+        try:
+            await self.catch_up()
+        except Tampered as fault:
+            await self._stuck(str(fault))
+            raise loops.Stuck(f"the audit log was tampered with: {fault}") from fault
+        return loops.UNTIL_TOLD
 
     async def catch_up(self) -> None:
         """Export what there is now. What comes meanwhile is for the next time: where something

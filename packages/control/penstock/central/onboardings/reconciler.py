@@ -8,18 +8,18 @@ lost with a process, and no step is taken twice. A step that needs another's ans
 provider) writes down what it wants and is taken again when it is told that there is one.
 """
 
-import asyncio
-from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from penstock.central.onboardings import service, store
 from penstock.central.onboardings.job import Job
 from penstock.central.onboardings.model import Onboarding, Pending, Status, Step
 from penstock.central.onboardings.saga import STAGES
-from penstock.kernel import audit, events, log, wakeups
+from penstock.kernel import audit, events, log, loops, wakeups
 from penstock.kernel.db import LOST, RACED, Database, Tx
 from penstock.kernel.errors import Problem
+from penstock.kernel.loops import Idle, Loop
 from penstock.kernel.wakeups import Wakeups
 
 logger = log.get(__name__)
@@ -28,41 +28,26 @@ RETRY_S_MAX: Final = 60.0
 ANSWER_MAX: Final = timedelta(minutes=1)
 
 
-@dataclass(frozen=True)
-class Idle:
-    """Nothing can be done now; in so many seconds something may be, or (None) when told."""
-
-    for_s: float | None
-
-
-async def run(database: Database, told: Wakeups) -> None:
-    with told.subscribe(service.MOVED) as wakeup:
-        while True:
-            try:
-                idle = await database.run(advance)
-            except Exception as error:
-                logger.error("onboarding failed", exc_info=error, retry_s=RETRY_S_MIN)
-                idle = Idle(RETRY_S_MIN)
-            if idle is not None:
-                try:
-                    async with asyncio.timeout(idle.for_s):
-                        await wakeup.wait()
-                except TimeoutError:
-                    pass
+def loop(database: Database, told: Wakeups) -> Loop:
+    return Loop(
+        "onboardings",
+        "Takes the next step of every onboarding that is open, or takes one back.",
+        loops.reconcile(partial(database.run, advance), told, (service.MOVED,)),
+    )
 
 
 async def advance(tx: Tx) -> Idle | None:
-    """Take the next step of the oldest onboarding that has one; None if it was taken."""
+    """Take the next step of the oldest onboarding that has one."""
     onboarding = await store.lock_next(tx)
     if onboarding is None:
         at = await store.retry_at(tx)
-        return Idle(None if at is None else max(0.0, (at - tx.now).total_seconds()))
+        return loops.UNTIL_TOLD if at is None else max(0.0, (at - tx.now).total_seconds())
     tx.correlation_id = onboarding.correlation_id
     step = onboarding.next
     if step is not None:
         move = _take if onboarding.status is Status.RUNNING else _take_back
         await _save(tx, await move(tx, onboarding, step), step)
-    return None
+    return loops.MORE
 
 
 async def _take(tx: Tx, onboarding: Onboarding, step: Step) -> Onboarding:

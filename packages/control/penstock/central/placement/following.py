@@ -3,13 +3,21 @@
 from collections.abc import Callable
 
 from penstock.central import fleet
+from penstock.kernel import loops
+from penstock.kernel.loops import Idle, Loop
 from penstock.kernel.wakeups import Wakeups
 
 
-async def run(told: Wakeups, follow: Callable[[], None]) -> None:
+def loop(told: Wakeups, follow: Callable[[], None]) -> Loop:
     """Ensures that the fleet is known soon after the start, and soon after it changed. Who takes
     room does not tell: it is learned with the next that is given back."""
-    with told.subscribe(fleet.ROOM) as wakeup:
-        while True:
-            follow()
-            await wakeup.wait()
+
+    async def advance() -> Idle:
+        follow()
+        return loops.UNTIL_TOLD
+
+    return Loop(
+        "following",
+        "Has this replica learn of room that was given back.",
+        loops.reconcile(advance, told, (fleet.ROOM,)),
+    )

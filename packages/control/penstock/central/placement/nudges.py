@@ -11,17 +11,15 @@ from typing import Final
 
 from penstock.central import fleet
 from penstock.central.allocations import waiting
-from penstock.kernel import log, wakeups
+from penstock.kernel import loops, wakeups
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.loops import Idle, Loop
 from penstock.kernel.wakeups import Wakeups
-
-logger = log.get(__name__)
 
 Decide = Callable[[], Awaitable[None]]
 
 NUDGED: Final = "backlog"
 BEGUN: Final = "backlog.begun"
-RETRY_S: Final = 1.0
 # Ends and expiries are by the database's clock; a little later than due is not too early.
 MARGIN_S: Final = 0.01
 
@@ -36,38 +34,47 @@ def begin(tx: Tx) -> None:
     wakeups.notify(tx, BEGUN)
 
 
-async def run(database: Database, told: Wakeups, decide_now: Decide) -> None:
+def both(database: Database, told: Wakeups, decide_now: Decide) -> tuple[Loop, Loop]:
     """Ensures that whoever waits is placed as soon as there is room, and waits no longer than
     it asked to. Several replicas may decide at once: the fleet's lock orders them."""
-    async with asyncio.TaskGroup() as group:
-        group.create_task(_on_room(database, told, decide_now))
-        group.create_task(_on_time(database, told, decide_now))
+
+    async def on_room() -> Idle:
+        if (await database.run(waiting.due)).waiting:
+            await decide_now()
+        return loops.UNTIL_TOLD
+
+    deadlines = Deadlines(database, decide_now)
+    return (
+        Loop(
+            "backlog",
+            "Places leases that wait when there may be room for them.",
+            loops.reconcile(on_room, told, (fleet.ROOM, NUDGED)),
+        ),
+        Loop(
+            "backlog deadlines",
+            "Decides again on leases that wait when time alone changes something.",
+            loops.reconcile(deadlines.advance, told, (fleet.ROOM, NUDGED, BEGUN)),
+        ),
+    )
 
 
-async def _on_room(database: Database, told: Wakeups, decide_now: Decide) -> None:
-    with told.subscribe(fleet.ROOM, NUDGED) as wakeup:
-        while True:
-            if (await database.run(waiting.due)).waiting:
-                await _decide(decide_now)
-            await wakeup.wait()
+class Deadlines:
+    """The next instant at which time alone changes something. It is kept: once it is over, the
+    database does not tell it any more."""
 
+    def __init__(self, database: Database, decide_now: Decide) -> None:
+        self._database = database
+        self._decide_now = decide_now
+        self._next_s: float | None = None  # by the loop's clock
 
-async def _on_time(database: Database, told: Wakeups, decide_now: Decide) -> None:
-    with told.subscribe(fleet.ROOM, NUDGED, BEGUN) as wakeup:
-        while True:
-            due = await database.run(waiting.due)
-            try:
-                async with asyncio.timeout(None if due.in_s is None else due.in_s + MARGIN_S):
-                    await wakeup.wait()
-            except TimeoutError:
-                await _decide(decide_now)
-
-
-async def _decide(decide_now: Decide) -> None:
-    """Until it succeeds: what was told is told only once."""
-    while True:
-        try:
-            return await decide_now()
-        except Exception as error:
-            logger.error("round failed", exc_info=error, retry_s=RETRY_S)
-        await asyncio.sleep(RETRY_S)
+    async def advance(self) -> Idle:
+        now_s = asyncio.get_running_loop().time
+        if self._next_s is not None and now_s() >= self._next_s:
+            await self._decide_now()  # again and again until it succeeds
+        self._next_s = None
+        due = await self._database.run(waiting.due)
+        if due.in_s is None:
+            return loops.UNTIL_TOLD
+        idle_s = due.in_s + MARGIN_S
+        self._next_s = now_s() + idle_s
+        return idle_s

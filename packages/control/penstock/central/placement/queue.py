@@ -12,10 +12,11 @@ from prometheus_client import Histogram
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies.model import Terms
-from penstock.kernel import log, shortages
+from penstock.kernel import log, loops, shortages
 from penstock.kernel.actor import Actor
 from penstock.kernel.clients import WAIT_S_MAX, Patience
 from penstock.kernel.errors import Problem, Restarting, Unavailable
+from penstock.kernel.loops import Loop
 from penstock_contracts.ids import AllocationId
 
 logger = log.get(__name__)
@@ -123,6 +124,9 @@ class Queue:
         self._behind = True
         if self._waiting.empty():
             self._waiting.put_nowait(None)
+
+    def loop(self) -> Loop:
+        return Loop("placement", "Places what is asked for, in batches.", loops.steady(self.run))
 
     async def run(self) -> None:
         """Ensures that what waits is placed: all of it, together, as soon as possible."""

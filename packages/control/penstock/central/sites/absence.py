@@ -7,28 +7,40 @@ to dial again after central was away, must refuse nobody: hence the grace, which
 the earliest when this process does.
 """
 
-import asyncio
 from datetime import datetime, timedelta
 
 from penstock.central import fleet
 from penstock.central.nodes import service as nodes
 from penstock.central.sites import service, store
-from penstock.kernel import events
+from penstock.kernel import events, loops
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.loops import Idle, Loop
 from penstock.kernel.wakeups import Wakeups
 
 
-async def watch(database: Database, wakeups: Wakeups, grace: timedelta) -> None:
+def loop(database: Database, told: Wakeups, grace: timedelta) -> Loop:
     """Any replica may; marking a site twice marks it once."""
-    since = await database.run(_now)
-    with wakeups.subscribe(service.MISSING) as told:
-        while True:
-            wait_s = await database.run(lambda tx: mark(tx, since, grace))
-            try:
-                async with asyncio.timeout(wait_s):
-                    await told.wait()
-            except TimeoutError:
-                continue
+    return Loop(
+        "absence",
+        "Marks sites as away that have been missing for too long.",
+        loops.reconcile(Watch(database, grace).advance, told, (service.MISSING,)),
+    )
+
+
+class Watch:
+    """The grace begins anew after a failure: meanwhile no site could tell that it is back."""
+
+    def __init__(self, database: Database, grace: timedelta) -> None:
+        self._database = database
+        self._grace = grace
+        self._since: datetime | None = None
+
+    async def advance(self) -> Idle:
+        since, self._since = self._since, None
+        since = since or await self._database.run(_now)
+        idle_s = await self._database.run(lambda tx: mark(tx, since, self._grace))
+        self._since = since
+        return idle_s
 
 
 async def _now(tx: Tx) -> datetime:

@@ -4,12 +4,14 @@ A document becomes one workflow, `realize` or `release`, whose id is made from t
 allocation and the revision: however often it is started, it runs once.
 """
 
+from functools import partial
 from typing import Final
 
 from dbos import DBOS, DBOSConfiguredInstance, SetWorkflowID
 
-from penstock.kernel import log
+from penstock.kernel import loops
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.loops import Idle, Loop
 from penstock.kernel.wakeups import Wakeups
 from penstock.site.leases import saga, service, store
 from penstock.site.leases.realize import Realize
@@ -20,7 +22,6 @@ from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.wire_pb2 import DesiredAllocation
 
-logger = log.get(__name__)
 RECEIVED: Final = Failpoint("site.lease.received")
 STARTED: Final = Failpoint("site.lease.started")
 RECOVERIES_MAX: Final = 1_000_000  # a workflow is never given up
@@ -49,16 +50,22 @@ class LeaseWorkflows(DBOSConfiguredInstance):
             await DBOS.start_workflow_async(workflow, lease.document.SerializeToString())
 
 
-async def ensure_started(database: Database, wakeups: Wakeups, workflows: LeaseWorkflows) -> None:
+def loop(database: Database, told: Wakeups, workflows: LeaseWorkflows) -> Loop:
     """Told when a document arrives; looks once at the start for what a crash left behind."""
-    with wakeups.subscribe(service.DESIRED) as wakeup:
-        while True:
-            for lease in await database.run(store.unstarted):
-                RECEIVED.hit()
-                await workflows.start(lease)
-                STARTED.hit()
-                await database.run(lambda tx, lease=lease: _mark(tx, lease))
-            await wakeup.wait()
+    return Loop(
+        "leases",
+        "Starts the workflow of every lease's newest document.",
+        loops.reconcile(partial(ensure_started, database, workflows), told, (service.DESIRED,)),
+    )
+
+
+async def ensure_started(database: Database, workflows: LeaseWorkflows) -> Idle:
+    for lease in await database.run(store.unstarted):
+        RECEIVED.hit()
+        await workflows.start(lease)
+        STARTED.hit()
+        await database.run(lambda tx, lease=lease: _mark(tx, lease))
+    return loops.UNTIL_TOLD
 
 
 async def _mark(tx: Tx, lease: Lease) -> None:

@@ -7,16 +7,16 @@ came of it, unless something else is desired by then. Every verb can be called a
 dies in between, the next one calls it again. One process of central does this at a time.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 from penstock.central.realms.hosts import service, store
 from penstock.central.realms.hosts.model import HostedRealm, Verb
-from penstock.kernel import audit, events, leadership, log
+from penstock.kernel import audit, events, log, loops
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.loops import Alone, Idle, Loop
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.ids import TenantId
@@ -24,7 +24,6 @@ from penstock_contracts.realms import Conflict, Hosted, RealmFault, RealmProvide
 
 logger = log.get(__name__)
 LOCK: Final = 0x48524C4D  # "HRLM"
-AGAIN_S: Final = 1.0  # after something that nobody foresaw
 CALLED: Final = Failpoint("central.realms.hosts.called")  # the provider; not yet written down
 Settled = Callable[[Tx, TenantId], Awaitable[None]]
 
@@ -39,27 +38,17 @@ class Hosting:
     public_url: str
     settled: Settled
 
-    async def keep(self, url: str) -> None:
-        if self.providers:
-            await leadership.lead(url, LOCK, "hosted realms", self.run)
+    def loops(self, url: str) -> tuple[Loop, ...]:
+        """None without providers."""
+        loop = Loop(
+            "hosted realms",
+            "Has each realm's provider make of it what it shall be.",
+            loops.reconcile(self.advance, self.told, (service.MOVED,)),
+            Alone(url, LOCK),
+        )
+        return (loop,) if self.providers else ()
 
-    async def run(self) -> None:
-        with self.told.subscribe(service.MOVED) as wakeup:
-            while True:
-                try:
-                    idle_s = await self.advance()
-                except Exception as error:
-                    logger.error("hosting failed", exc_info=error, retry_s=AGAIN_S)
-                    idle_s = AGAIN_S
-                if idle_s == 0.0:
-                    continue
-                try:
-                    async with asyncio.timeout(idle_s):
-                        await wakeup.wait()
-                except TimeoutError:
-                    pass
-
-    async def advance(self) -> float | None:
+    async def advance(self) -> Idle:
         """One call; how long nothing can be done after it (None: until told)."""
         names = sorted(self.providers)
         realm = await self.database.run(lambda tx: store.next_of(tx, names))
@@ -75,7 +64,7 @@ class Hosting:
             logger.warning("realm provider", realm=realm.name, verb=verb, fault=str(raised))
         CALLED.hit()
         await self.database.run(lambda tx: self._apply(tx, realm, verb, hosted, fault))
-        return 0.0
+        return loops.MORE
 
     async def _call(self, realm: HostedRealm, verb: Verb) -> Hosted | None:
         provider = self.providers[realm.provider]
@@ -146,6 +135,6 @@ HAPPENED: Final = {
 }
 
 
-async def _pause(tx: Tx, providers: list[str]) -> float | None:
+async def _pause(tx: Tx, providers: list[str]) -> Idle:
     at = await store.retry_at(tx, providers)
-    return None if at is None else max(0.001, (at - tx.now).total_seconds())
+    return loops.UNTIL_TOLD if at is None else max(0.001, (at - tx.now).total_seconds())
