@@ -4,8 +4,9 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
+import httpx2
 import pytest
 
 from penstock.local import ports
@@ -177,6 +178,31 @@ def test_a_frozen_executors_uplink_is_taken_over(pair: Pair) -> None:
     pair.assert_lives(frozen)
     checks.assert_released(platform, id)
     assert_done_once(platform, id)
+
+
+def test_each_executor_shows_its_loops_and_the_one_without_the_uplink_waits_for_it(
+    pair: Pair,
+) -> None:
+    deadline = time.monotonic() + TAKEOVER_S_MAX
+    while True:
+        shown = {id: loops(one) for id, one in pair.programs.items()}
+        uplinks = {id: each["uplink"]["outcome"] for id, each in shown.items()}
+        if sorted(uplinks.values()) == ["ok", "waiting"] or time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+    dials = pair.holder_of_uplink()
+    assert uplinks == {dials: "ok", pair.other(dials): "waiting"}
+    for id, each in shown.items():
+        assert each.keys() == {"wakeups", "certificate", "uplink", "executors", "leases"}
+        assert {(loop["plane"], loop["replica"]) for loop in each.values()} == {("site", id)}
+        assert each["executors"]["runs"] > 0
+
+
+def loops(program: Program) -> dict[str, Any]:
+    """As its metrics listener shows them, by name."""
+    address = program.child.environment["PENSTOCK_SITE_METRICS_LISTEN"]
+    answer = httpx2.get(f"http://{address}/loops", trust_env=False)
+    return {loop["name"]: loop for loop in answer.json()["items"]}
 
 
 def test_a_dead_executors_release_is_taken_over(pair: Pair) -> None:

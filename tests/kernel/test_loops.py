@@ -115,6 +115,17 @@ async def test_whatever_fails_is_noted_and_tried_again() -> None:
     assert metric("penstock_loop_runs_total", loop="failing", outcome="failed") == 2
 
 
+async def test_a_pause_after_a_failure_is_not_shortened_by_being_told() -> None:
+    steps, runs, told = Steps(RuntimeError("once")), Runs("pausing"), Wakeups("")
+    hour = Pauses(3600, 3600)
+    loop = Loop("pausing", "Tests.", loops.reconcile(steps.advance, told, ("bell",), pauses=hour))
+    async with under_way(loops.keep(loop, runs)):
+        await until(lambda: runs.count == 1)
+        told.tell("bell")
+        await asyncio.sleep(0.05)
+    assert steps.taken == 1
+
+
 async def test_a_stuck_loop_waits_until_it_is_told() -> None:
     steps, runs, told = Steps(loops.Stuck("x" * 1000)), Runs("stuck"), Wakeups("")
     loop = Loop("stuck", "Tests.", loops.reconcile(steps.advance, told, ("bell",), pauses=QUICK))

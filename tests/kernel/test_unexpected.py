@@ -11,6 +11,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from penstock.kernel import ops
+from penstock.kernel.loops import Loops
 from penstock.kernel.ops import Server
 from penstock.local import ports
 
@@ -95,7 +96,7 @@ async def test_a_websocket_is_closed_with_a_reason() -> None:
 
 
 async def test_the_operators_listener_answers_problems_too() -> None:
-    app = ops.app({})
+    app = ops.app({}, Loops("central", "central-1"))
     app.add_route("/broken", lambda _request: 1 / 0)  # pyright: ignore[reportArgumentType]
     async with served(app) as (_, client):
         answer = await client.get("/broken")
