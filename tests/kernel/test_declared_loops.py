@@ -58,7 +58,7 @@ def lacking(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("app", APPS, ids=str)
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.parent.name)
 def test_an_app_starts_nothing_beside_its_loops(app: Path) -> None:
     assert started(app.read_text()) == []
 
