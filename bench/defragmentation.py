@@ -14,9 +14,9 @@ from typing import Final
 from fragments import fleets, rivals
 from fragments.fleets import Leased
 
-from penstock.placement import defrag, yards
+from penstock.placement.defragmentation import defrag, yards
+from penstock.placement.defragmentation.moves import MovePlan, Target
 from penstock.placement.model import Shape
-from penstock.placement.moves import MovePlan, Target
 
 SIZES: Final = ((1, 2, 4), (1, 2, 3, 4), (1, 2, 3, 5, 6))
 TARGETS: Final = (

@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass
 
+from penstock.placement.defragmentation.moves import Lease
 from penstock.placement.model import Fleet, Node, Request, Shape, Slot
-from penstock.placement.moves import Lease
 
 GPUS = 8
 

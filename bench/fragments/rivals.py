@@ -1,7 +1,7 @@
 """What a plan of moves is compared with: the optimum, and what first comes to mind."""
 
+from penstock.placement.defragmentation.moves import Target
 from penstock.placement.model import Shape
-from penstock.placement.moves import Target
 
 from .fleets import GPUS, Leased
 

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from penstock.kernel import ops
+from penstock.kernel.http import ops
 from penstock.local import ports
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.central.settings import PREFIX, CentralSettings
 from penstock.kernel import settings
-from penstock.kernel.heads import HEADER_BYTES_MAX, HEADERS_MAX, TARGET_BYTES_MAX
+from penstock.kernel.http.heads import HEADER_BYTES_MAX, HEADERS_MAX, TARGET_BYTES_MAX
 from penstock.kernel.settings import SettingsInvalid
 
 from . import plane

@@ -15,7 +15,7 @@ from penstock.kernel import db, invariants
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Conflict, Problem, Unavailable
-from penstock.kernel.problems import render
+from penstock.kernel.http.problems import render
 
 from . import cutting_proxy, fleet_stage
 from .fleet_stage import Stage

@@ -6,8 +6,9 @@ import orjson
 
 from penstock.central.fleet import Change
 from penstock.central.placement import receipts
-from penstock.placement import screens, solver
+from penstock.placement import solver
 from penstock.placement.model import Fleet, Node, Plan, Request, Shape, Slot, Strategy
+from penstock.placement.solving import screens
 
 REQUESTS = [
     Request("h100", Shape.GPU_SLICE, 2),

@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from penstock.kernel.heads import SINGLE
+from penstock.kernel.http.heads import SINGLE
 
 from . import plane
 from .plane import TOKEN, Central, Tenant

@@ -11,7 +11,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from penstock.central import doors
-from penstock.kernel.sockets import MESSAGE_BYTES_MAX
+from penstock.kernel.http.sockets import MESSAGE_BYTES_MAX
 
 from . import cutting_proxy, plane
 from .plane import Api, Central, Json, Tenant

@@ -10,14 +10,14 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from pydantic import Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penstock.kernel import web
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
 from penstock.kernel.denials import Denials
-from penstock.kernel.direct import Direct
 from penstock.kernel.errors import Conflict, Unauthenticated
-from penstock.kernel.gateway import Visitor
-from penstock.kernel.web import Body, LeanRoute
+from penstock.kernel.http import web
+from penstock.kernel.http.direct import Direct
+from penstock.kernel.http.gateway import Visitor
+from penstock.kernel.http.web import Body, LeanRoute
 
 pytestmark = pytest.mark.anyio
 

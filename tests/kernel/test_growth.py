@@ -5,10 +5,11 @@ from collections.abc import AsyncGenerator
 import asyncpg
 import pytest
 
-from penstock.kernel import db, feed, idempotency
+from penstock.kernel import db, feed
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database, Tx
-from penstock.kernel.idempotency import Given
+from penstock.kernel.http import idempotency
+from penstock.kernel.http.idempotency import Given
 from penstock.kernel.outgoing import flush
 from penstock.kernel.questions import ask
 

@@ -10,8 +10,8 @@ import orjson
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from penstock.kernel import ops
-from penstock.kernel.heads import BoundedProtocol
+from penstock.kernel.http import ops
+from penstock.kernel.http.heads import BoundedProtocol
 from penstock.local import ports
 
 pytestmark = pytest.mark.anyio

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 from fastapi import Response
 
-from penstock.kernel import idempotency
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import (
@@ -15,7 +14,8 @@ from penstock.kernel.errors import (
     Unauthenticated,
     Unavailable,
 )
-from penstock.kernel.idempotency import Claim
+from penstock.kernel.http import idempotency
+from penstock.kernel.http.idempotency import Claim
 from penstock_contracts.ids import TenantId
 
 pytestmark = pytest.mark.anyio

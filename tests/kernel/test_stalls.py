@@ -1,7 +1,7 @@
 """A process that stood still is told apart from one that is merely slow."""
 
-from penstock.kernel import clients
-from penstock.kernel.clients import WAIT_S_MAX
+from penstock.kernel.http import clients
+from penstock.kernel.http.clients import WAIT_S_MAX
 from penstock.kernel.stalls import STALL_S, Stalls
 
 

@@ -10,9 +10,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from penstock.kernel import ops
+from penstock.kernel.http import ops
+from penstock.kernel.http.ops import Server
 from penstock.kernel.loops import Loops
-from penstock.kernel.ops import Server
 from penstock.local import ports
 
 pytestmark = pytest.mark.anyio

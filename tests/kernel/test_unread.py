@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from penstock.kernel import ops, unread
+from penstock.kernel.http import ops, unread
 from penstock.local import ports
 
 pytestmark = pytest.mark.anyio

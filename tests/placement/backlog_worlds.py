@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from penstock.placement import backlog, solver
+from penstock.placement import solver
+from penstock.placement.line import backlog
+from penstock.placement.line.waiting import Holdings, Lease, Limits, Round, Unlimited, Waiting, Why
 from penstock.placement.model import Fleet, Node, Part, Plan, Request, Shape, Slot
-from penstock.placement.waiting import Holdings, Lease, Limits, Round, Unlimited, Waiting, Why
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 
+from penstock.placement.defragmentation.moves import Lease, Move
 from penstock.placement.model import Fleet, Node, Part, Request, Shape, Slot
-from penstock.placement.moves import Lease, Move
 
 SITES = ("site_a", "site_a", "site_a", "site_b")
 TENANTS = ("tenant_a", "tenant_b")

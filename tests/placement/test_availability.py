@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from penstock.placement import availability, solver
+from penstock.placement import solver
+from penstock.placement.explaining import availability
 from penstock.placement.model import Fleet, Node, Plan, Request, Shape, Slot
 
 from . import engine_fleets

@@ -2,9 +2,9 @@
 
 import pytest
 
-from penstock.placement import estimates, heads, turns
+from penstock.placement.line import estimates, heads, turns
+from penstock.placement.line.waiting import Holdings, Waiting, Why
 from penstock.placement.requests import Request
-from penstock.placement.waiting import Holdings, Waiting, Why
 
 from .backlog_worlds import START, World, ids, metal, minutes, node, slice_of, waits
 

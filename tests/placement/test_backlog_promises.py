@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.placement import solver
+from penstock.placement.line.waiting import Round, Staying, Waiting, Why
 from penstock.placement.model import Node, Plan, Request
-from penstock.placement.waiting import Round, Staying, Waiting, Why
 
 from .backlog_worlds import START, World, metal, minutes, node, only, slice_of, slots, waits
 

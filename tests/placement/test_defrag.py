@@ -9,9 +9,12 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.placement import availability, cohorts, defrag, solver, yards
+from penstock.placement import solver
+from penstock.placement.defragmentation import defrag, yards
+from penstock.placement.defragmentation.moves import MovePlan, Price, Target
+from penstock.placement.explaining import availability
+from penstock.placement.kinds import cohorts
 from penstock.placement.model import Fleet, Plan, Request, Shape
-from penstock.placement.moves import MovePlan, Price, Target
 
 from . import leased_fleets
 from .leased_fleets import Leased

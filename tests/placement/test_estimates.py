@@ -3,12 +3,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.placement import estimates, solver
-from penstock.placement.estimates import Estimate, WaitsFor
+from penstock.placement import solver
 from penstock.placement.fleet import Fleet
+from penstock.placement.line import estimates
+from penstock.placement.line.estimates import Estimate, WaitsFor
+from penstock.placement.line.suppositions import suppose
 from penstock.placement.model import Plan
 from penstock.placement.requests import Request
-from penstock.placement.suppositions import suppose
 
 from .backlog_worlds import START, World, metal, minutes, node, slice_of, waits
 

@@ -65,21 +65,12 @@ from penstock.central.sweeping import Sweeper
 from penstock.central.templates import api as templates
 from penstock.central.tenants import api as tenants
 from penstock.central.usage import api as usage
-from penstock.kernel import (
-    authority,
-    db,
-    description,
-    events,
-    loops,
-    migrations,
-    ops,
-    process,
-    web,
-)
+from penstock.kernel import authority, db, events, loops, migrations, process
 from penstock.kernel.denials import Denials
-from penstock.kernel.direct import Direct
-from penstock.kernel.edge import Doors, Edge
-from penstock.kernel.gateway import Gateway
+from penstock.kernel.http import description, ops, web
+from penstock.kernel.http.direct import Direct
+from penstock.kernel.http.edge import Doors, Edge
+from penstock.kernel.http.gateway import Gateway
 from penstock.kernel.loops import Loops
 from penstock.kernel.objects import Objects
 from penstock.kernel.readiness import Writable

@@ -21,15 +21,16 @@ from fastapi.responses import StreamingResponse
 
 from penstock.central.access.authorization import Resource, authorize, permits
 from penstock.central.allocations import service as allocations
-from penstock.kernel import events, numbers, web
+from penstock.kernel import events, numbers
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
 from penstock.kernel.errors import Invalid, Problem, Restarting
 from penstock.kernel.events import Event
-from penstock.kernel.problems import render
-from penstock.kernel.unexpected import RESTARTING
+from penstock.kernel.http import web
+from penstock.kernel.http.problems import render
+from penstock.kernel.http.unexpected import RESTARTING
+from penstock.kernel.http.web import BareRoute, Caller
 from penstock.kernel.wakeups import Wakeups
-from penstock.kernel.web import BareRoute, Caller
 from penstock_contracts.ids import AllocationId
 
 BELIEVED_S: Final = 2.0  # how long it counts that a reader may read

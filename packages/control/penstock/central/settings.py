@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from penstock.kernel.buckets import Rate
-from penstock.kernel.gateway import Limits
+from penstock.kernel.http.gateway import Limits
 from penstock.kernel.settings import Settings
 from penstock_contracts import web_addresses
 

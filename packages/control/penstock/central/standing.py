@@ -9,10 +9,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from penstock.central.access.authorization import IN_FORCE, Resource, authorize
 from penstock.central.placement import fleet_rows
 from penstock.kernel import invariants
+from penstock.kernel.http.paging import Page
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 from penstock.kernel.invariants import Invariant
 from penstock.kernel.loops import Loops, Standing
-from penstock.kernel.paging import Page
-from penstock.kernel.web import Caller, Tx, TxRoute, View
 
 CHECKS = (fleet_rows.impossible, IN_FORCE.current)  # besides the views
 

@@ -14,8 +14,9 @@ from typing import Final
 from penstock.central.realms.grants import remains
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import invitations
-from penstock.kernel import idempotency, log, loops
+from penstock.kernel import log, loops
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.http import idempotency
 from penstock.kernel.loops import Alone, Idle, Loop, Pauses
 
 LOCK: Final = 0x53574550  # "SWEP"

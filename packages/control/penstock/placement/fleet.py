@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 
-from penstock.placement import quarantine
-from penstock.placement.families import Family
+from penstock.placement.divisible.potentials import Weights
+from penstock.placement.divisible.workloads import Workload
+from penstock.placement.index import quarantine
+from penstock.placement.index.families import Family
 from penstock.placement.nodes import Node
 from penstock.placement.plans import Part, Plan
-from penstock.placement.potentials import Weights
 from penstock.placement.requests import Request, Share
-from penstock.placement.workloads import Workload
 
 
 class Fleet:

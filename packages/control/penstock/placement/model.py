@@ -1,8 +1,10 @@
 """What others name of placement."""
 
-from penstock.placement.estimates import WaitsFor
+from penstock.placement.divisible.potentials import Weights
+from penstock.placement.divisible.workloads import Workload
+from penstock.placement.explaining.leeways import Alternative, Leeway
 from penstock.placement.fleet import Fleet
-from penstock.placement.leeways import Alternative, Leeway
+from penstock.placement.line.estimates import WaitsFor
 from penstock.placement.nodes import Node, Slot
 from penstock.placement.plans import (
     Candidate,
@@ -13,9 +15,7 @@ from penstock.placement.plans import (
     Plan,
     Refusal,
 )
-from penstock.placement.potentials import Weights
 from penstock.placement.requests import Request, Shape, Share, Strategy
-from penstock.placement.workloads import Workload
 
 __all__ = [
     "Alternative",

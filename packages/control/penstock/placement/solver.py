@@ -8,12 +8,14 @@ GPUs, `potentials.TERMS` for shares), so a decision costs the same in a fleet of
 from dataclasses import replace
 from typing import Final
 
-from penstock.placement import explanations, gangs, impossible, shares, slices
-from penstock.placement.families import Family
+from penstock.placement.explaining import explanations
+from penstock.placement.explaining.leeways import Leeway
 from penstock.placement.fleet import Fleet
-from penstock.placement.leeways import Leeway
+from penstock.placement.index.families import Family
 from penstock.placement.plans import Explanation, Plan, Refusal
 from penstock.placement.requests import Request, Share
+from penstock.placement.sharing import shares
+from penstock.placement.solving import gangs, impossible, slices
 
 POLICY: Final = "states/1"
 

@@ -4,7 +4,8 @@ import asyncio
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
-from penstock.kernel import db, loops, migrations, ops, process
+from penstock.kernel import db, loops, migrations, process
+from penstock.kernel.http import ops
 from penstock.kernel.loops import Loops
 from penstock.kernel.readiness import Writable
 from penstock.kernel.stopping import Stopping

@@ -9,9 +9,9 @@ from pydantic import Field
 from penstock.central.access import personal
 from penstock.central.access.model import Key
 from penstock.central.access.personal import LIFE_MAX
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View, shown_once
 from penstock.kernel.names import Name
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/keys", tags=["keys"], route_class=TxRoute)
 Scope = Literal["read", "use", "administer"]

@@ -12,7 +12,7 @@ from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.kernel.actor import Actor
 from penstock.kernel.errors import Unauthenticated
-from penstock.kernel.gateway import Visitor
+from penstock.kernel.http.gateway import Visitor
 
 # The same words whatever was wrong with it: a forger learns nothing.
 REFUSED: Final = "this token is not good here: it ran out, was revoked, or is not for this API"

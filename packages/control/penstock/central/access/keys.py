@@ -18,10 +18,11 @@ import orjson
 from fastapi import Request, WebSocket
 
 from penstock.central.access import grants
-from penstock.kernel import audit, gateway
+from penstock.kernel import audit
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Record, Tx
 from penstock.kernel.errors import Unauthenticated
+from penstock.kernel.http import gateway
 from penstock.kernel.questions import Question
 from penstock.kernel.stalls import Stalls
 from penstock_contracts.ids import KeyId, ServiceAccountId, TenantId, UserId

@@ -13,12 +13,11 @@ from penstock.central.allocations.views import AllocationView
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.placement import replaying
 from penstock.central.placement.queue import QUEUE_FOR_S_DEFAULT, Ask, Queue
-from penstock.kernel import idempotency, reasons
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database
-from penstock.kernel.names import Reference, Text
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import (
+from penstock.kernel.http import idempotency, reasons
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import (
     BareRoute,
     Body,
     Caller,
@@ -28,6 +27,7 @@ from penstock.kernel.web import (
     View,
     refuse_unknown_parameters,
 )
+from penstock.kernel.names import Reference, Text
 
 router = APIRouter(prefix="/v1/allocations", tags=["allocations"], route_class=TxRoute)
 QUEUE_FOR_S_MAX: Final = 90 * 86_400

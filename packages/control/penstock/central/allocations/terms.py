@@ -6,8 +6,8 @@ from pydantic import Field
 
 from penstock.central.policies.api import Ceiling
 from penstock.central.policies.model import Terms
+from penstock.kernel.http.web import Body
 from penstock.kernel.names import Reference, Tags
-from penstock.kernel.web import Body
 from penstock.placement.model import Strategy
 
 APART_MAX = 32

@@ -7,7 +7,7 @@ import orjson
 
 from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel.actor import Actor
-from penstock.kernel.web import View
+from penstock.kernel.http.web import View
 from penstock.placement.model import WaitsFor
 
 

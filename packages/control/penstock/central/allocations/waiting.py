@@ -9,9 +9,9 @@ from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import Estimate, WaitedFor
 from penstock.kernel.db import Tx
 from penstock.kernel.questions import Question
+from penstock.placement.line.waiting import Lease
 from penstock.placement.model import WaitsFor
 from penstock.placement.plans import Part
-from penstock.placement.waiting import Lease
 from penstock_contracts.ids import AllocationId, TenantId
 
 QUEUED: Final = "placed_at IS NULL AND desired = 'active'"

@@ -11,8 +11,8 @@ from penstock.central.audit import service
 from penstock.central.audit.model import Entry, Export, Fault, Filter, Point, Verification
 from penstock.kernel import numbers
 from penstock.kernel.errors import Invalid
-from penstock.kernel.paging import Page, PageQuery, Paging
-from penstock.kernel.web import Caller, Tx, TxRoute, View
+from penstock.kernel.http.paging import Page, PageQuery, Paging
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"], route_class=TxRoute)
 

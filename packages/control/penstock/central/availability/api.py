@@ -7,9 +7,9 @@ from fastapi import APIRouter, Query
 from penstock.central.availability import service
 from penstock.central.availability.model import Size, Stock
 from penstock.central.defragmentation.seams import Database, Fleet, Moves
+from penstock.kernel.http.paging import Page
+from penstock.kernel.http.web import BareRoute, Caller, CorrelationId, View
 from penstock.kernel.names import Reference
-from penstock.kernel.paging import Page
-from penstock.kernel.web import BareRoute, Caller, CorrelationId, View
 from penstock_contracts.ids import SiteId
 
 router = APIRouter(prefix="/v1/availability", tags=["availability"], route_class=BareRoute)

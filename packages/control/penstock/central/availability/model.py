@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from penstock.central.skus.model import Sku
-from penstock.placement import availability, cohorts
+from penstock.placement.defragmentation.moves import MovePlan
+from penstock.placement.explaining import availability
+from penstock.placement.kinds import cohorts
 from penstock.placement.model import Fleet, Request
-from penstock.placement.moves import MovePlan
 from penstock.placement.requests import Overlay
 from penstock_contracts.ids import SkuId
 

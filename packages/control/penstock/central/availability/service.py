@@ -14,8 +14,8 @@ from penstock.central.skus.model import Sku
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid
+from penstock.placement.defragmentation.moves import Target
 from penstock.placement.model import Shape
-from penstock.placement.moves import Target
 from penstock_contracts.ids import SiteId
 
 

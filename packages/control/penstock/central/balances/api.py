@@ -8,8 +8,8 @@ from pydantic import Field
 
 from penstock.central.balances import service
 from penstock.central.balances.model import Balance, Credit
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Currency, Text
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/tenants", tags=["balances"], route_class=TxRoute)
 

@@ -11,9 +11,9 @@ from penstock.central.bindings import service
 from penstock.central.bindings.conditions import ConditionsView, NewConditions
 from penstock.central.bindings.model import Binding
 from penstock.central.bindings.places import Named
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Reference
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/role-bindings", tags=["roles"], route_class=TxRoute)
 Which = Annotated[Reference | None, Query()]

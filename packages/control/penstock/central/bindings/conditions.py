@@ -6,8 +6,8 @@ from typing import Annotated, Final, cast
 from pydantic import Field, model_validator
 
 from penstock.central.bindings.model import Conditions
+from penstock.kernel.http.web import Body, View
 from penstock.kernel.names import Names, Tag
-from penstock.kernel.web import Body, View
 
 REQUIRED: Final = "required"
 Weekday = Annotated[int, Field(ge=1, le=7)]

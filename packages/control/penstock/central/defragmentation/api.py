@@ -8,9 +8,9 @@ from pydantic import Field
 from penstock.central.defragmentation import service
 from penstock.central.defragmentation.seams import Database, Fleet, Moves
 from penstock.central.defragmentation.service import Proposal
+from penstock.kernel.http.web import BareRoute, Caller, View
 from penstock.kernel.names import Reference
-from penstock.kernel.web import BareRoute, Caller, View
-from penstock.placement.moves import Gain, Move, Price
+from penstock.placement.defragmentation.moves import Gain, Move, Price
 
 router = APIRouter(prefix="/v1/defragmentation", tags=["defragmentation"], route_class=BareRoute)
 

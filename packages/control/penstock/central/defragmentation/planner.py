@@ -8,9 +8,9 @@ from typing import Final
 from penstock.central.placement import running as slices
 from penstock.central.placement.reading import FleetReader
 from penstock.kernel.db import Database, Tx
-from penstock.placement import defrag, yards
-from penstock.placement.moves import MovePlan, Target
-from penstock.placement.yards import Yard
+from penstock.placement.defragmentation import defrag, yards
+from penstock.placement.defragmentation.moves import MovePlan, Target
+from penstock.placement.defragmentation.yards import Yard
 
 # A plan that took long to make is used for ten times as long, even if the fleet has changed:
 # so planning takes at most a tenth of the time, however often it is asked for.

@@ -11,9 +11,9 @@ from penstock.central.sites.model import Site
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Invalid, NotFound
-from penstock.placement.families import Family
+from penstock.placement.defragmentation.moves import MovePlan, Target
+from penstock.placement.index.families import Family
 from penstock.placement.model import Shape
-from penstock.placement.moves import MovePlan, Target
 from penstock_contracts.ids import NodeId
 
 

@@ -8,9 +8,9 @@ from pydantic import AwareDatetime, Field
 
 from penstock.central.disputes import service
 from penstock.central.disputes.model import Dispute, Edge
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Text
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/disputes", tags=["usage"], route_class=TxRoute)
 

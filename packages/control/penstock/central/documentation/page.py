@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from penstock.central.documentation.words import Json, given, kind, limits, line, name_of, prose
 from penstock.central.realms.pages.markup import Html, el, join
-from penstock.kernel.description import ALWAYS
+from penstock.kernel.http.description import ALWAYS
 
 PROOFS: Final = {"http": "Authorization", "openIdConnect": "Sign-in"}  # of who one is
 

@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query
 
 from penstock.central.explanations import service
 from penstock.central.explanations.model import Explanation
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 from penstock.kernel.names import Reference
-from penstock.kernel.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/access", tags=["roles"], route_class=TxRoute)
 

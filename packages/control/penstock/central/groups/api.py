@@ -6,9 +6,9 @@ from fastapi import APIRouter
 
 from penstock.central.groups import service
 from penstock.central.groups.model import Group, Member
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Name, Reference
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/groups", tags=["roles"], route_class=TxRoute)
 

@@ -9,9 +9,9 @@ from pydantic import Field
 from penstock.central.networks import model, service
 from penstock.central.networks.model import Assignment, Network
 from penstock.kernel.errors import Invalid
+from penstock.kernel.http.paging import Page
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Reference
-from penstock.kernel.paging import Page
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/tenants", tags=["networks"], route_class=TxRoute)
 

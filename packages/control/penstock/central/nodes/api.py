@@ -12,9 +12,9 @@ from penstock.central.placement import fleet_rows
 from penstock.central.slots import service as slots
 from penstock.central.slots.api import SlotView
 from penstock.central.slots.model import Slot, SlotState
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Name, Reference, Tags, Text
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 from penstock_contracts.ids import TenantId
 
 router = APIRouter(prefix="/v1/nodes", tags=["nodes"], route_class=TxRoute)

@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from penstock.central.offboardings import service
 from penstock.central.tenants.api import Because, TenantView
-from penstock.kernel.web import Caller, Tx, TxRoute
+from penstock.kernel.http.web import Caller, Tx, TxRoute
 
 router = APIRouter(prefix="/v1/tenants", tags=["tenants"], route_class=TxRoute)
 

@@ -9,8 +9,8 @@ from penstock.central.onboardings.file import TenantFile
 from penstock.central.onboardings.hosts import Hosts
 from penstock.central.onboardings.model import Onboarding, Step
 from penstock.central.realms.service import Realms
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Caller, Tx, TxRoute, View
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/onboardings", tags=["tenants"], route_class=TxRoute)
 

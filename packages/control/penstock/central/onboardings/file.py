@@ -8,8 +8,8 @@ from penstock.central.networks import model as networks
 from penstock.central.networks.api import Lengths4, Lengths6
 from penstock.central.policies.api import Ceiling
 from penstock.central.quotas.form import Limits
+from penstock.kernel.http.web import Body
 from penstock.kernel.names import Email, Images, Name, Names, Reference, References, Tags
-from penstock.kernel.web import Body
 
 
 class Admin(Body):

@@ -11,15 +11,16 @@ from penstock.central.allocations.model import Allocation
 from penstock.central.placement.leeways import Leeways
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.wants import Want
-from penstock.kernel import idempotency
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Problem, Unauthenticated
-from penstock.kernel.idempotency import Given
+from penstock.kernel.http import idempotency
+from penstock.kernel.http.idempotency import Given
 from penstock.kernel.questions import Question
-from penstock.placement import estimates, solver
+from penstock.placement import solver
+from penstock.placement.line import estimates
+from penstock.placement.line.waiting import Lease
 from penstock.placement.model import Change, Fleet, Leeway, Refusal, Request
-from penstock.placement.waiting import Lease
 from penstock_contracts.ids import AllocationId, TenantId
 
 WAITING: Final = "`queue: true` (`--queue`)"  # in the API, and on the command line

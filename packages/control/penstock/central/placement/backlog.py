@@ -1,7 +1,7 @@
 """A round: those who wait and those who ask now, decided together under the fleet's lock.
 
 Asking now is no way around the line: both have their turn by the same policy
-(`penstock.placement.backlog`), and nobody is placed on nodes kept for those before them.
+(`penstock.placement.line.backlog`), and nobody is placed on nodes kept for those before them.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from penstock.central.placement.wants import Want
 from penstock.central.quotas import service as quotas
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, PaymentRequired, Problem
-from penstock.placement import backlog
+from penstock.placement.line import backlog
+from penstock.placement.line.waiting import Holdings, Placement, Round, Staying, Waiting, Why
 from penstock.placement.model import Fleet, Plan
-from penstock.placement.waiting import Holdings, Placement, Round, Staying, Waiting, Why
 
 QUEUED_MAX: Final = 500  # of one tenant
 WAITING: Final = Gauge("penstock_backlog_waiting", "Leases that wait for room, by the last round")

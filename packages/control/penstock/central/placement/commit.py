@@ -43,9 +43,10 @@ from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Problem, Unavailable
 from penstock.kernel.questions import ask_all
 from penstock.kernel.stalls import Stalls
-from penstock.placement import estimates, solver
+from penstock.placement import solver
+from penstock.placement.line import estimates
+from penstock.placement.line.waiting import Lease
 from penstock.placement.model import Fleet, Plan
-from penstock.placement.waiting import Lease
 from penstock_contracts.failpoints import Failpoint
 
 T = TypeVar("T")

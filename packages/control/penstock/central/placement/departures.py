@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from penstock.central.placement.queue import Ask
-from penstock.kernel import clients
 from penstock.kernel.errors import Unavailable
+from penstock.kernel.http import clients
 from penstock.kernel.stalls import Stalls
 
 LONG_S: Final = 1.0  # a batch that took so long asks again who is there, before it commits

@@ -8,7 +8,7 @@ from penstock.central.nodes import service as nodes
 from penstock.central.placement.snapshot import see_all
 from penstock.kernel.db import Tx
 from penstock.kernel.invariants import FOUND_MAX, Invariant
-from penstock.placement import quarantine
+from penstock.placement.index import quarantine
 from penstock_contracts.ids import NodeId
 
 

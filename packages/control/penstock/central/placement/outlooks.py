@@ -8,9 +8,9 @@ from penstock.central.allocations import waiting as line
 from penstock.central.allocations.wait import Estimate, WaitedFor
 from penstock.central.placement.wants import Want
 from penstock.kernel.db import Tx
-from penstock.placement import estimates
+from penstock.placement.line import estimates
+from penstock.placement.line.waiting import Holdings, Lease, Placement, Staying
 from penstock.placement.model import Fleet
-from penstock.placement.waiting import Holdings, Lease, Placement, Staying
 from penstock_contracts.ids import AllocationId, TenantId
 
 Told = Mapping[AllocationId, tuple[Estimate, tuple[str, ...]]]

@@ -14,8 +14,8 @@ from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies.model import Terms
 from penstock.kernel import log, loops, shortages
 from penstock.kernel.actor import Actor
-from penstock.kernel.clients import WAIT_S_MAX, Patience
 from penstock.kernel.errors import Problem, Restarting, Unavailable
+from penstock.kernel.http.clients import WAIT_S_MAX, Patience
 from penstock.kernel.loops import Loop
 from penstock_contracts.ids import AllocationId
 

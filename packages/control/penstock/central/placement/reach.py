@@ -5,7 +5,7 @@ from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies import service as policies
 from penstock.central.policies.model import Policy
 from penstock.kernel.db import Tx
-from penstock.placement import availability
+from penstock.placement.explaining import availability
 from penstock.placement.fleet import Fleet
 from penstock.placement.requests import Overlay, Request, Shape
 from penstock_contracts.ids import TenantId

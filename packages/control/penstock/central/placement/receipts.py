@@ -12,9 +12,10 @@ import orjson
 from penstock.central import fleet
 from penstock.central.fleet import Change
 from penstock.kernel.db import Tx
-from penstock.placement import screens, solver
+from penstock.placement import solver
 from penstock.placement.model import Plan, Request, Shape, Strategy
 from penstock.placement.nodes import WHOLE_MILLI
+from penstock.placement.solving import screens
 from penstock_contracts.ids import AllocationId
 
 Receipt = dict[str, Any]  # JSON of our own making

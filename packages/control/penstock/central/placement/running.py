@@ -3,7 +3,7 @@
 from penstock.central.allocations import store as allocations
 from penstock.central.placement import receipts
 from penstock.kernel.db import Tx
-from penstock.placement.moves import Lease
+from penstock.placement.defragmentation.moves import Lease
 
 
 async def running(tx: Tx, families: list[str], site_ids: list[str]) -> list[Lease]:

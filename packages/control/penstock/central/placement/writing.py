@@ -14,7 +14,7 @@ from penstock.central.placement.bindings import Bindings
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.db import Record, Tx
-from penstock.kernel.idempotency import recorded, recording
+from penstock.kernel.http.idempotency import recorded, recording
 from penstock.kernel.outgoing import append, drain, hold
 from penstock.placement.model import Plan
 

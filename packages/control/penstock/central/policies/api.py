@@ -7,8 +7,8 @@ from pydantic import Field
 
 from penstock.central.policies import service
 from penstock.central.policies.model import Policy
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Images, Names, References, Tags
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 from penstock.placement.model import Strategy
 from penstock_contracts.ids import TenantId
 

@@ -13,9 +13,9 @@ from penstock.central.pools import service
 from penstock.central.pools.model import Kind, Numbers, Pool, Prefix
 from penstock.kernel import shapes
 from penstock.kernel.errors import Invalid
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Name, Reference
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/pools", tags=["networks"], route_class=TxRoute)
 

@@ -8,9 +8,9 @@ from penstock.central.quotas import scopes, service
 from penstock.central.quotas.form import Limit
 from penstock.central.quotas.model import Kind, Line, Measure
 from penstock.kernel.errors import Invalid
+from penstock.kernel.http.paging import Page
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 from penstock.kernel.names import Currency, Reference
-from penstock.kernel.paging import Page
-from penstock.kernel.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/quotas", tags=["quotas"], route_class=TxRoute)
 

@@ -5,8 +5,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from penstock.central.quotas.model import Kind, Measure
+from penstock.kernel.http.web import Body, View
 from penstock.kernel.names import Currency, Name
-from penstock.kernel.web import Body, View
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=0, le=2**53 - 1)]  # what every JSON reader keeps exact

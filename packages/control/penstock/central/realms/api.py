@@ -13,8 +13,8 @@ from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.model import ALGORITHM, SCOPES, Realm
 from penstock.central.realms.service import Realms
 from penstock.central.realms.web import All, Here, RealmRoute
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Reference, Text
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(route_class=RealmRoute, include_in_schema=False)
 management = APIRouter(prefix="/v1/realm", tags=["realms"], route_class=TxRoute)

@@ -13,9 +13,9 @@ from penstock.central.realms.grants.parameters import Asked, Malformed
 from penstock.central.realms.grants.server import Reply
 from penstock.central.realms.model import Realm
 from penstock.central.realms.service import Realms
-from penstock.kernel import gateway
 from penstock.kernel.db import Tx
-from penstock.kernel.gateway import Visitor
+from penstock.kernel.http import gateway
+from penstock.kernel.http.gateway import Visitor
 
 FORM: Final = "application/x-www-form-urlencoded"
 

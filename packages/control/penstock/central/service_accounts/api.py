@@ -8,9 +8,9 @@ from pydantic import Field
 
 from penstock.central.service_accounts import service
 from penstock.central.service_accounts.model import ServiceAccount
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View, shown_once
 from penstock.kernel.names import Name, Reference
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/service-accounts", tags=["roles"], route_class=TxRoute)
 

@@ -9,9 +9,9 @@ from pydantic import Field
 from penstock.central.sites import service
 from penstock.central.sites.model import Site
 from penstock.central.sites.service import Trust
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View, shown_once
 from penstock.kernel.names import Name, Tags
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/sites", tags=["sites"], route_class=TxRoute)
 

@@ -7,9 +7,9 @@ from pydantic import Field, field_validator
 
 from penstock.central.skus import service
 from penstock.central.skus.model import Sku
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Currency, Name
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 from penstock.placement.model import Shape
 from penstock_contracts.ids import SkuId
 

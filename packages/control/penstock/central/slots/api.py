@@ -5,7 +5,7 @@ from fastapi import APIRouter
 from penstock.central.allocations import release
 from penstock.central.slots import service
 from penstock.central.slots.model import Slot
-from penstock.kernel.web import Caller, Tx, TxRoute, View
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/slots", tags=["slots"], route_class=TxRoute)
 

@@ -10,9 +10,9 @@ from penstock.central.quotas.form import Limit, Limits, LimitView
 from penstock.central.quotas.model import measure
 from penstock.central.templates import service
 from penstock.central.templates.model import Template
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Images, Name, Names, Reference, References, Tags
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 from penstock.placement.model import Strategy
 from penstock_contracts.ids import TemplateId
 

@@ -9,9 +9,9 @@ from pydantic import Field
 from penstock.central.access.roles import TenantRole
 from penstock.central.tenants import life, service
 from penstock.central.tenants.model import Tenant
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View, shown_once
 from penstock.kernel.names import Name, Text
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/tenants", tags=["tenants"], route_class=TxRoute)
 

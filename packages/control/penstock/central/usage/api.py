@@ -8,8 +8,8 @@ from pydantic import Field
 
 from penstock.central.usage import service
 from penstock.central.usage.store import Segment
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Caller, Tx, TxRoute, View
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/usage", tags=["usage"], route_class=TxRoute)
 

@@ -9,9 +9,9 @@ from pydantic import Field
 from penstock.central.access.roles import TenantRole
 from penstock.central.realms.clients import service
 from penstock.central.realms.clients.model import CODE, REFRESH, Client
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View, shown_once
 from penstock.kernel.names import Name, Reference
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/clients", tags=["clients"], route_class=TxRoute)
 

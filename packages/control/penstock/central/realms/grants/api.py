@@ -12,7 +12,7 @@ from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.central.realms.users import service as users
 from penstock.central.realms.web import All, Here, RealmRoute
-from penstock.kernel import gateway
+from penstock.kernel.http import gateway
 
 router = APIRouter(prefix="/realms/{name}", route_class=RealmRoute, include_in_schema=False)
 

@@ -11,7 +11,7 @@ from starlette.types import Scope
 from penstock.central.realms.pages import layout
 from penstock.central.realms.pages.markup import el
 from penstock.kernel.errors import Problem, TooMany, Unavailable
-from penstock.kernel.problems import render
+from penstock.kernel.http.problems import render
 
 REALM: Final = re.compile(r"/realms/([a-z0-9._-]{1,63})/")
 

@@ -9,9 +9,9 @@ from pydantic import Field
 from penstock.central.realms.providers import service
 from penstock.central.realms.providers.model import Provider
 from penstock.central.realms.service import Realms
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Name, Reference
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/providers", tags=["providers"], route_class=TxRoute)
 

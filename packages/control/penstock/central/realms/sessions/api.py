@@ -7,8 +7,8 @@ from fastapi import APIRouter
 
 from penstock.central.realms.sessions import service
 from penstock.central.realms.sessions.model import Session
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Caller, Tx, TxRoute, View
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=TxRoute)
 

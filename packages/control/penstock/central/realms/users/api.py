@@ -11,9 +11,9 @@ from penstock.central.realms.service import Realms
 from penstock.central.realms.users import invitations, service
 from penstock.central.realms.users.invitations import NewInvitation
 from penstock.central.realms.users.model import User
+from penstock.kernel.http.paging import Page, PageQuery
+from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View, shown_once
 from penstock.kernel.names import Email, Reference
-from penstock.kernel.paging import Page, PageQuery
-from penstock.kernel.web import Body, Caller, Tx, TxRoute, View, shown_once
 
 router = APIRouter(prefix="/v1/users", tags=["users"], route_class=TxRoute)
 

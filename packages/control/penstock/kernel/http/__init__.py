@@ -1,0 +1,3 @@
+"""What both planes' HTTP stands on: from the socket to the route. The rest of the kernel knows
+nothing of it.
+"""

@@ -1,0 +1,1 @@
+"""Moves that would open room. They are proposed and never carried out."""

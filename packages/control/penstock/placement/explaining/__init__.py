@@ -1,0 +1,1 @@
+"""What fits now, why something does not, and what would."""

@@ -1,0 +1,1 @@
+"""What makes nodes alike: how their GPUs lie, the states they are in, their cohorts."""
