@@ -23,7 +23,7 @@ from flooding.connections import connect
 from flooding.pace import Answer, Pace, request
 
 from penstock.central.access import keys
-from penstock.central.tenants import service as tenants
+from penstock.central.onboardings import founding
 from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM
 
@@ -150,7 +150,7 @@ async def greedy_key(url: str) -> str:
     database = await db.connect(url, "central", size=1)
     try:
         async with database.transaction() as tx:
-            tenant = await tenants.create(tx, SYSTEM, name="greedy")
+            tenant = await founding.create(tx, SYSTEM, name="greedy")
             made = await keys.create(tx, SYSTEM, tenant_id=tenant.id, name="g", role="member")
             return made.token
     finally:

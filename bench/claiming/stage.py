@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 
 import asyncpg
 
+from penstock.central.onboardings import founding
 from penstock.central.projects import service as projects
 from penstock.central.sites import service as sites
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
 from penstock.central.slots.model import CHASSIS_CLEANUP
-from penstock.central.tenants import service as tenants
 from penstock.kernel import db, migrations
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database, Tx
@@ -88,7 +88,7 @@ async def _build(url: str, above_the_walls: str, nodes: int) -> Fleet:
 
 
 async def _found(tx: Tx, url: str) -> tuple[Fleet, SiteId]:
-    tenant = await tenants.create(tx, SYSTEM, name="bench")
+    tenant = await founding.create(tx, SYSTEM, name="bench")
     project = await projects.create(tx, SYSTEM, name="main", tenant=tenant.id)
     site = await sites.create(tx, SYSTEM, name="here", auto_approve=True)
     for sku, shape, counts in (

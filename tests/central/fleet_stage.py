@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from penstock.central import reports
 from penstock.central.allocations import release
+from penstock.central.onboardings import founding
 from penstock.central.placement.queue import Ask
 from penstock.central.projects import service as projects
 from penstock.central.quotas import service as quotas
@@ -12,7 +13,6 @@ from penstock.central.quotas.model import TOTAL, Level, Scope
 from penstock.central.sites import service as sites
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
-from penstock.central.tenants import service as tenants
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
 from penstock.placement.model import Shape
@@ -72,7 +72,7 @@ async def build(
     database: Database, nodes: int, *, gpus: int = 8, gpu_limit: int | None = None
 ) -> Stage:
     async with database.transaction() as tx:
-        tenant = await tenants.create(tx, SYSTEM, name="acme")
+        tenant = await founding.create(tx, SYSTEM, name="acme")
         await projects.create(tx, SYSTEM, name="main", tenant=tenant.id)
         site = await sites.create(tx, SYSTEM, name=f"s{time.time_ns()}", auto_approve=True)
         for name, shape, counts in (

@@ -10,13 +10,13 @@ from typing import Protocol
 
 import httpx2
 
-from penstock.central.realms.hosts.embedded import Embedded
+from penstock.central.onboardings import founding
+from penstock.central.realms.embedded import Embedded
 from penstock.central.realms.hosts.keycloak.admin import Admin
 from penstock.central.realms.hosts.keycloak.provider import Keycloak
 from penstock.central.realms.keys.service import Keyring
+from penstock.central.realms.passwords import Passwords
 from penstock.central.realms.service import Realms
-from penstock.central.realms.users.passwords import Passwords
-from penstock.central.tenants import service as tenants
 from penstock.central.tenants.model import Status
 from penstock.kernel import sealing
 from penstock.kernel.actor import SYSTEM
@@ -135,7 +135,7 @@ class AtCentral:
 
     async def _tenant(self, name: str, realm: str | None) -> Wanted:
         async with self.central.database.transaction() as tx:
-            made = await tenants.found(tx, SYSTEM, name, Status.ACTIVE)
+            made = await founding.found(tx, SYSTEM, name, Status.ACTIVE)
         url = self.central.settings.url
         return Wanted(made.id, realm or name, url, f"{url}/portal/callback")
 

@@ -11,8 +11,8 @@ from typing import Final
 import httpx2
 import pytest
 
-from penstock.central.realms.users import passwords
-from penstock.central.realms.users.passwords import Passwords
+from penstock.central.realms import passwords
+from penstock.central.realms.passwords import Passwords
 from penstock.kernel.errors import Unavailable
 
 from . import plane

@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from penstock.central.allocations import ending, release, service, store
+from penstock.central.allocations import ending, release, store
 from penstock.central.allocations.model import Allocation, Status
 from penstock.central.nodes import service as nodes
-from penstock.central.placement import backlog, nudges
+from penstock.central.onboardings import founding
+from penstock.central.placement import backlog, receipts, rounds
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed, Queue, Queued
 from penstock.central.policies import service as policies
@@ -19,7 +20,6 @@ from penstock.central.projects import service as projects
 from penstock.central.quotas import service as quotas
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
-from penstock.central.tenants import service as tenants
 from penstock.kernel import db, loops
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Database
@@ -89,7 +89,7 @@ async def test_room_goes_to_those_who_wait_in_order(line: Line) -> None:
     assert await line.facts(first.id) == ["allocation.queued", "allocation.placed"]
     async with line.stage.database.transaction() as tx:
         assert await tx.fetchval("SELECT 1 FROM feed_entries WHERE key = $1", first.id)
-        assert (await service.receipt(tx, SYSTEM, first.id))["node"] == placed.node_id
+        assert (await receipts.get(tx, SYSTEM, first.id))["node"] == placed.node_id
     await line.stage.give_back(held[1].id)
     await line.round()
     assert await line.statuses(second, urgent) == ["placed", "placed"]
@@ -311,7 +311,7 @@ async def test_nudges_place_who_waits_and_end_waits_in_time(central_url: str) ->
         asyncio.create_task(told.listen()),
         asyncio.create_task(queue.run()),
     ]
-    both = nudges.both(database, told, queue.decide)
+    both = rounds.both(database, told, queue.decide)
     tasks += [asyncio.create_task(loops.keep(loop)) for loop in both]
     try:
         async with asyncio.timeout(20):
@@ -353,18 +353,18 @@ async def test_a_round_that_fails_is_tried_again(central_url: str) -> None:
     stage = await fleet_stage.build(database, nodes=1)
     committer = Committer(database)
     await committer.commit([stage.ask(4), stage.ask(4), stage.ask(1, queue=True)])
-    rounds = 0
+    decided = 0
     again = asyncio.Event()
 
     async def decide() -> None:
-        nonlocal rounds
-        rounds += 1
-        if rounds == 1:
+        nonlocal decided
+        decided += 1
+        if decided == 1:
             raise RuntimeError("once")
         again.set()
 
     told = Wakeups(central_url)
-    on_room, _ = nudges.both(database, told, decide)
+    on_room, _ = rounds.both(database, told, decide)
     running = asyncio.create_task(loops.keep(on_room))
     async with asyncio.timeout(10):
         await again.wait()
@@ -378,7 +378,7 @@ async def test_a_tenant_of_more_weight_is_placed_before_one_that_holds_as_much(
 ) -> None:
     """Both hold four GPUs; without a weight the older one would be placed."""
     async with database.transaction() as tx:
-        heavy = await tenants.create(tx, SYSTEM, name="heavy")
+        heavy = await founding.create(tx, SYSTEM, name="heavy")
         await projects.create(tx, SYSTEM, name="main", tenant=heavy.id)
         await policies.put(tx, SYSTEM, heavy.id, Policy(heavy.id, weight=3), None)
     actor = Actor("key", "k", "member", heavy.id)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.central.allocations import deadlines, ending, store
 from penstock.central.allocations.model import Allocation, Desired, Status
-from penstock.central.placement import nudges
+from penstock.central.placement import rounds
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.kernel import db, loops
@@ -261,7 +261,7 @@ async def test_timers_are_told_of_an_earlier_end(central_url: str) -> None:
         *(
             asyncio.create_task(loops.keep(loop))
             for loop in (
-                *nudges.both(database, told, queue.decide),
+                *rounds.both(database, told, queue.decide),
                 ending.loop(database, told, WARNING),
                 ending.loop(database, told, WARNING),
             )

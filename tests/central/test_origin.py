@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Request, Route
 from starlette.routing import BaseRoute
 
-from penstock.central import app
+from penstock.central import app, routers
 
 from .plane import Answer, Central
 from .realm_stage import Realm
@@ -29,7 +29,7 @@ SCRIPTED = re.compile(
 
 def paths() -> list[str]:
     """Every path of the API and of realms, with something for each name in it."""
-    routes: list[BaseRoute] = [route for router in app.ROUTERS for route in router.routes]
+    routes: list[BaseRoute] = [route for router in routers.ROUTERS for route in router.routes]
     found = {str(getattr(route, "path", "")) for route in (*routes, *app.create().router.routes)}
     found -= app.DOORS.streams | {""}
     assert len(found) > 100

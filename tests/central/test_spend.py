@@ -9,6 +9,7 @@ import pytest
 
 from penstock.central.allocations import release, waiting
 from penstock.central.allocations.model import Allocation
+from penstock.central.onboardings import founding
 from penstock.central.organizations import service as organizations
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Outcome, Placed, Queued
@@ -18,7 +19,6 @@ from penstock.central.quotas import service as quotas
 from penstock.central.quotas.model import Kind, Level, Line, Scope, spend
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
-from penstock.central.tenants import service as tenants
 from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database
@@ -302,7 +302,7 @@ async def test_another_currency_is_no_way_around_the_limit(purse: Purse) -> None
 
 async def test_what_others_spend_is_theirs(purse: Purse) -> None:
     async with purse.stage.database.transaction() as tx:
-        other = await tenants.create(tx, SYSTEM, name="other")
+        other = await founding.create(tx, SYSTEM, name="other")
         await projects.create(tx, SYSTEM, name="theirs", tenant=other.id)
         scope = Scope(Level.TENANT, other.id, other.id)
         await quotas.set_limit(tx, SYSTEM, scope, spend("USD"), 0)

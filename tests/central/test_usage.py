@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.central.usage import service
-from penstock.central.usage.store import Segment
+from penstock.central.usage.model import Segment
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.ids import AllocationId, ProjectId, SkuId, TenantId
 

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from penstock.central import reports
 from penstock.central.allocations import store as allocations
 from penstock.central.allocations.model import Allocation
+from penstock.central.onboardings import founding
 from penstock.central.projects import service as projects
 from penstock.central.quotas import service as quotas
 from penstock.central.quotas.model import TOTAL, Level, Scope
@@ -14,7 +15,6 @@ from penstock.central.sites import service as sites
 from penstock.central.skus import service as skus
 from penstock.central.skus.model import Sku
 from penstock.central.slots import service as slots
-from penstock.central.tenants import service as tenants
 from penstock.kernel import db, invariants
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Database, Tx
@@ -90,7 +90,7 @@ class Stage:
                 )
                 await skus.create(tx, ADMIN, sku)
             for name, limit in limits.items():
-                tenant = await tenants.create(tx, ADMIN, name=name)
+                tenant = await founding.create(tx, ADMIN, name=name)
                 await projects.create(tx, ADMIN, name="main", tenant=tenant.id)
                 if limit is not None:
                     scope = Scope(Level.TENANT, tenant.id, tenant.id)

@@ -11,60 +11,34 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from penstock.central import doors, standing
-from penstock.central.access import api as key_api
-from penstock.central.access import callers, hidden, keys
+from penstock.central import routers
+from penstock.central.access import hidden, keys
 from penstock.central.access.in_force import IN_FORCE
-from penstock.central.allocations import api as allocations
 from penstock.central.allocations import ending
-from penstock.central.audit import api as audit
 from penstock.central.audit.exporter import Exporter
-from penstock.central.availability import api as availability
-from penstock.central.balances import api as balances
-from penstock.central.bindings import api as bindings
-from penstock.central.defragmentation import api as defragmentation
 from penstock.central.defragmentation.planner import Planner
-from penstock.central.disputes import api as disputes
-from penstock.central.documentation import api as documentation
 from penstock.central.events import CATALOGUE
-from penstock.central.explanations import api as explanations
-from penstock.central.groups import api as groups
 from penstock.central.link import SiteLinks
-from penstock.central.networks import api as networks
-from penstock.central.nodes import api as nodes
-from penstock.central.offboardings import api as offboardings
 from penstock.central.offboardings import reconciler as leaving
-from penstock.central.onboardings import api as onboardings
 from penstock.central.onboardings import reconciler as coming
 from penstock.central.onboardings import service as onboarding_service
-from penstock.central.organizations import api as organizations
-from penstock.central.placement import following, nudges
+from penstock.central.placement import api as placement
+from penstock.central.placement import following, rounds
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Queue
 from penstock.central.placement.reading import Reading
-from penstock.central.policies import api as policies
-from penstock.central.pools import api as pools
-from penstock.central.projects import api as projects
-from penstock.central.quotas import api as quotas
-from penstock.central.realms import routers as realm_routers
+from penstock.central.realms import callers
 from penstock.central.realms.hosts import configured as realm_providers
 from penstock.central.realms.hosts.reconciler import Hosting
 from penstock.central.realms.keys.service import Keyring, load_seal
 from penstock.central.realms.pages import refusals
+from penstock.central.realms.passwords import Passwords
 from penstock.central.realms.service import Realms
-from penstock.central.realms.users.passwords import Passwords
-from penstock.central.service_accounts import api as service_accounts
 from penstock.central.settings import CentralSettings
 from penstock.central.sites import absence, enrolment
-from penstock.central.sites import api as sites
 from penstock.central.sites import service as site_service
 from penstock.central.sites.service import Trust
-from penstock.central.skus import api as skus
-from penstock.central.slots import api as slots
 from penstock.central.sweeping import Sweeper
-from penstock.central.templates import api as templates
-from penstock.central.tenants import api as tenants
-from penstock.central.usage import api as usage
 from penstock.kernel import authority, db, events, loops, migrations, process
 from penstock.kernel.denials import Denials
 from penstock.kernel.http import description, ops, web
@@ -80,15 +54,6 @@ from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
 from penstock_contracts.files import Damaged
 
-ROUTERS = (  # tried in this order: the busiest first
-    allocations.asking, allocations.router, tenants.router, policies.router, organizations.router,
-    projects.router, quotas.router, balances.router, skus.router, sites.router, nodes.router,
-    slots.router, usage.router, disputes.router, availability.router, defragmentation.router,
-    audit.router, pools.router, networks.router, templates.router, onboardings.router,
-    offboardings.router, doors.router, standing.router, key_api.router, bindings.router,
-    groups.router, service_accounts.router, explanations.router, *realm_routers.ROUTERS,
-    documentation.router,
-)  # fmt: skip
 DOORS = Doors(
     always=frozenset({"/healthz", "/readyz"}),
     streams=frozenset({"/v1/events", "/v1/ws"}),
@@ -108,7 +73,7 @@ def create() -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,  # it would redirect to whatever `Host` says
     )
-    for router in ROUTERS:
+    for router in routers.ROUTERS:
         app.include_router(router)
     description.complete(app, CATALOGUE)
     return app
@@ -184,7 +149,7 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
                 IN_FORCE.loop(hangups),
                 exporter.loop(wakeups, url),
                 absence.loop(database, wakeups, settings.site_grace),
-                *nudges.both(database, wakeups, queue.decide),
+                *rounds.both(database, wakeups, queue.decide),
                 ending.loop(database, wakeups, settings.ending_warning),
                 following.loop(wakeups, queue.follow),
                 coming.loop(database, wakeups),
@@ -205,7 +170,7 @@ def front(
     app: FastAPI, gateway: Gateway, settings: CentralSettings, stalls: Stalls, stopping: Stopping
 ) -> ASGIApp:
     """The API behind its gateway."""
-    inner = Direct(app, allocations.asking.routes)
+    inner = Direct(app, placement.asking.routes)
     edge = Edge(
         inner, gateway, DOORS, hsts_s=settings.hsts_s, refused=refusals.respond,
         stalls=stalls, stopping=stopping,

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypedDict, cast
 from penstock.kernel import wakeups
 from penstock.kernel.db import Tx
 from penstock.kernel.questions import Question
-from penstock_contracts.ids import AllocationId, NodeId, SlotId, TenantId
+from penstock_contracts.ids import AllocationId, NodeId, SiteId, SlotId, TenantId
 
 LOCK: Final = 0x464C4545  # "FLEE"
 AT_ONCE: Final = 128  # nodes: what they take must fit the buffer of a socket
@@ -60,14 +60,23 @@ async def lock(tx: Tx) -> None:
 
 async def changed(tx: Tx, *nodes: NodeId) -> None:
     """These nodes, or their slots, are now as the database says."""
+    await _changed(tx, "n.id = ANY($1)", nodes)
+
+
+async def changed_at(tx: Tx, site: SiteId) -> None:
+    """What is true of each node of the site changed."""
+    await _changed(tx, "n.site_id = $1", site)
+
+
+async def _changed(tx: Tx, which: str, meant: object) -> None:
     await tx.execute(
-        """
+        f"""
         INSERT INTO fleet_changes (revision, kind, node_id, node, at)
         SELECT head.revision + row_number() OVER (ORDER BY n.id), 'node', n.id, to_jsonb(n), $2
         FROM fleet_nodes n, (SELECT coalesce(max(revision), 0) FROM fleet_changes) head (revision)
-        WHERE n.id = ANY($1)
-        """,
-        nodes,
+        WHERE {which}
+        """,  # noqa: S608 # the callers are above
+        meant,
         tx.now,
     )
     wakeups.notify(tx, ROOM)

@@ -7,14 +7,14 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from penstock.central.access.authorization import IN_FORCE, Resource, authorize
-from penstock.central.placement import fleet_rows
+from penstock.central.nodes import impossible
 from penstock.kernel import invariants
 from penstock.kernel.http.paging import Page
 from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 from penstock.kernel.invariants import Invariant
 from penstock.kernel.loops import Loops, Standing
 
-CHECKS = (fleet_rows.impossible, IN_FORCE.current)  # besides the views
+CHECKS = (impossible.rows, IN_FORCE.current)  # besides the views
 
 router = APIRouter(tags=["platform"], route_class=TxRoute)
 

@@ -112,7 +112,7 @@ class NodeLinks:
 
     async def _run(self, node: Node, stream: rpc.ServerStream) -> None:
         async def handle(tx: Tx, body: bytes) -> None:
-            result = await tasks.finish(tx, node, body)
+            result = await tasks.finish(tx, node.id, node.public_key, body)
             if result is not None:
                 discovery.forward(tx, result, body)
 

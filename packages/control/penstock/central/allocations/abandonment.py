@@ -10,15 +10,13 @@ from datetime import datetime
 
 from penstock.central import fleet
 from penstock.central.access.authorization import authorize
-from penstock.central.allocations import release, service, store
+from penstock.central.allocations import metering, nudges, release, service, store
 from penstock.central.allocations.model import Allocation, Desired, Observed, Status
 from penstock.central.nodes import service as nodes
 from penstock.central.nodes.model import Node
-from penstock.central.placement import nudges
 from penstock.central.sites import service as sites
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot
-from penstock.central.usage import service as usage
 from penstock.kernel import audit, events, feed
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
@@ -81,7 +79,7 @@ async def _stop(tx: Tx, allocation: Allocation) -> Allocation:
     )
     await store.observe(tx, stopped)
     if allocation.observed is Observed.ACTIVE:
-        await usage.end(tx, stopped, at)
+        await metering.end(tx, stopped, at)
     return stopped
 
 

@@ -9,12 +9,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from penstock.central.allocations import release, store, times
+from penstock.central.allocations import metering, release, store, times
 from penstock.central.allocations.model import OBSERVABLE, Allocation, Desired, Execution, Observed
 from penstock.central.disputes import service as disputes
 from penstock.central.disputes.model import Dispute, Edge
 from penstock.central.slots import service as slots
-from penstock.central.usage import service as usage
 from penstock.kernel import db, events, log
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Tx
@@ -115,7 +114,7 @@ async def freed(tx: Tx, allocation: Allocation) -> None:
     at = await _count(tx, allocation, Observed.RELEASED, None, reason)
     seen = replace(allocation, observed=Observed.RELEASED, observed_at=at, observed_reason=reason)
     await store.observe(tx, seen)
-    await usage.end(tx, seen, at)
+    await metering.end(tx, seen, at)
 
 
 async def _current(tx: Tx, allocation: Allocation, report: wire.AllocationObserved) -> bool:
@@ -131,9 +130,9 @@ async def _meter(tx: Tx, before: Allocation, after: Allocation) -> None:
     if after.observed_at is None:
         return
     if after.observed is Observed.ACTIVE:
-        await usage.begin(tx, after, after.observed_at)
+        await metering.begin(tx, after, after.observed_at)
     elif before.observed is Observed.ACTIVE:
-        await usage.end(tx, after, after.observed_at)
+        await metering.end(tx, after, after.observed_at)
 
 
 async def stepped(tx: Tx, site_id: SiteId, report: wire.ExecutionStepped) -> None:

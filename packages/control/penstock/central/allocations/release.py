@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 from penstock.central.access.authorization import authorize
-from penstock.central.allocations import orders, service, store
+from penstock.central.allocations import nudges, orders, service, store
 from penstock.central.allocations.model import Allocation, Desired
-from penstock.central.placement import nudges
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot, SlotState
 from penstock.kernel import audit, events

@@ -3,11 +3,9 @@
 from penstock.central.access.authorization import Resource, authorize, authorize_list
 from penstock.central.allocations import store
 from penstock.central.allocations.model import Allocation, Status
-from penstock.central.placement import receipts
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Conflict, NotFound
 from penstock.kernel.events import Event
 from penstock_contracts.ids import AllocationId, TenantId
 
@@ -36,19 +34,6 @@ async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:
     """Everything that happened to it, in order, from the event log."""
     allocation = await get(tx, actor, id)
     return await events.read(tx, subject=allocation.id, limit=1000)
-
-
-async def receipt(tx: Tx, actor: Actor, id: str) -> dict[str, object]:
-    allocation = await get(tx, actor, id)
-    if allocation.placed_at is None:
-        raise Conflict(
-            f"allocation {allocation.id} is {allocation.status}; only a placement has a receipt",
-            code="not_placed",
-        )
-    found = await receipts.of(tx, allocation.id)
-    if found is None:
-        raise NotFound("allocation", id)
-    return found
 
 
 async def first_active_of(tx: Tx, tenant_id: TenantId) -> AllocationId | None:

@@ -6,9 +6,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from penstock.central.nodes import service
+from penstock.central.nodes import impossible, service
 from penstock.central.nodes.model import Changes, Node, posture
-from penstock.central.placement import fleet_rows
 from penstock.central.slots import service as slots
 from penstock.central.slots.api import SlotView
 from penstock.central.slots.model import Slot, SlotState
@@ -101,7 +100,7 @@ async def list_nodes(
     nodes = await service.page(tx, actor, site, paging.after, paging.fetch)
     ids = [node.id for node in nodes]
     held = await slots.by_node(tx, ids)
-    wrong = await fleet_rows.wrong(tx, ids)
+    wrong = await impossible.wrong(tx, ids)
     return paging.page(
         nodes,
         lambda node: NodeView.of(node, held.get(node.id, []), wrong.get(node.id, "")),
@@ -152,5 +151,5 @@ async def approve_node(id: str, actor: Caller, tx: Tx) -> NodeView:
 
 async def _view(tx: Tx, node: Node) -> NodeView:
     held = await slots.by_node(tx, [node.id])
-    wrong = await fleet_rows.wrong(tx, [node.id])
+    wrong = await impossible.wrong(tx, [node.id])
     return NodeView.of(node, held.get(node.id, []), wrong.get(node.id, ""))

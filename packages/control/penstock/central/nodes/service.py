@@ -17,7 +17,7 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
-from penstock_contracts.ids import NodeId, SiteId, TenantId
+from penstock_contracts.ids import NodeId, TenantId
 
 FIELDS: Final = {"leaf_assigned": "leaf"}  # columns whose value a node has under another name
 
@@ -45,11 +45,6 @@ async def find(tx: Tx, ids: list[NodeId] | None) -> list[Node]:
 async def page(tx: Tx, actor: Actor, site_id: str | None, after: str, limit: int) -> list[Node]:
     reach = authorize_list(actor, "node")
     return await store.page(tx, reach, site_id, after, limit)
-
-
-async def touch_all(tx: Tx, site_id: SiteId) -> None:
-    """What is true of each node of the site changed. The caller holds the fleet's lock."""
-    await fleet.changed(tx, *await store.ids_at(tx, site_id))
 
 
 async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:

@@ -77,11 +77,6 @@ async def page(tx: Tx, reach: Reach, site_id: str | None, after: str, limit: int
     return [_node(row) for row in rows]
 
 
-async def ids_at(tx: Tx, site_id: SiteId) -> list[NodeId]:
-    rows = await tx.fetch("SELECT id FROM nodes WHERE site_id = $1 ORDER BY id", site_id)
-    return [NodeId(row["id"]) for row in rows]
-
-
 async def change(tx: Tx, id: NodeId, changes: Changes) -> None:
     """Only what is given: its names are columns."""
     given: dict[str, object] = {**changes}

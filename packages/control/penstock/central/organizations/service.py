@@ -1,20 +1,39 @@
 """What may be done to an organization. The caller owns the transaction."""
 
+from typing import Final
+
 from penstock.central.access.authorization import Resource, authorize, authorize_list
-from penstock.central.organizations import founding, store
+from penstock.central.organizations import store
 from penstock.central.organizations.model import Organization
 from penstock.central.tenants import service as tenants
+from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Invalid, NotFound
-from penstock_contracts.ids import TenantId
+from penstock_contracts.ids import OrganizationId, TenantId
+
+DEFAULT: Final = "default"
 
 
 async def create(tx: Tx, actor: Actor, *, name: str, tenant: str | None) -> Organization:
     owner = await tenants.owner(tx, actor, tenant, "organization.create")
     if owner is None:
         raise Invalid("tenant: say which tenant the organization is for; you belong to none")
-    return await founding.found(tx, actor, owner, name)
+    return await found(tx, actor, owner, name)
+
+
+async def found(tx: Tx, actor: Actor, tenant_id: TenantId, name: str) -> Organization:
+    """For whoever may. A tenant's first one is made with the tenant."""
+    organization = Organization(OrganizationId.new(), tenant_id, name, tx.now)
+    await store.add(tx, organization)
+    audit.record(tx, actor, "organization.create", organization.id, tenant_id=tenant_id, name=name)
+    events.emit(tx, "organization.created", organization.id, tenant_id=tenant_id, name=name)
+    return organization
+
+
+async def forget(tx: Tx, tenant_id: TenantId) -> None:
+    """All of a tenant that never came to be."""
+    await store.forget(tx, tenant_id)
 
 
 async def get(tx: Tx, actor: Actor, reference: str) -> Organization:
@@ -49,7 +68,7 @@ def resource(organization: Organization) -> Resource:
 
 async def of_tenant(tx: Tx, tenant_id: TenantId, reference: str | None) -> Organization:
     """The tenant's organization of that id or name; its default one if none is named."""
-    wanted = reference or founding.DEFAULT
+    wanted = reference or DEFAULT
     for organization in await store.find(tx, wanted):
         if organization.tenant_id == tenant_id:
             return organization
@@ -59,7 +78,7 @@ async def of_tenant(tx: Tx, tenant_id: TenantId, reference: str | None) -> Organ
 def unknown(tenant_id: TenantId, reference: str | None) -> Invalid:
     """Also what is said of one that the actor may not see."""
     return Invalid(
-        f"organization: tenant {tenant_id} has no organization {reference or founding.DEFAULT!r}",
+        f"organization: tenant {tenant_id} has no organization {reference or DEFAULT!r}",
         code="unknown_organization",
         suggestion="`penstock organization ls` lists those there are",
     )

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from penstock.central.allocations import partings, store, waiting
+from penstock.central.allocations import nudges, partings, store, waiting
 from penstock.central.allocations.model import Allocation
-from penstock.central.placement import leases, nudges, wants
+from penstock.central.placement import leases, wants
 from penstock.central.placement.wants import Want
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM

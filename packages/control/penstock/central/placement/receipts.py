@@ -10,8 +10,11 @@ from typing import Any, Final, cast
 import orjson
 
 from penstock.central import fleet
+from penstock.central.allocations import service as allocations
 from penstock.central.fleet import Change
+from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
+from penstock.kernel.errors import Conflict, NotFound
 from penstock.placement import solver
 from penstock.placement.model import Plan, Request, Shape, Strategy
 from penstock.placement.nodes import WHOLE_MILLI
@@ -35,6 +38,20 @@ def keep(request: Request, plan: Plan, *, policy_revision: int, revision: int) -
             "rejections": {rule: count for rule, count in plan.rejections.items() if count},
         }
     ).decode()
+
+
+async def get(tx: Tx, actor: Actor, id: str) -> Receipt:
+    """The receipt of a lease that the actor may see."""
+    allocation = await allocations.get(tx, actor, id)
+    if allocation.placed_at is None:
+        raise Conflict(
+            f"allocation {allocation.id} is {allocation.status}; only a placement has a receipt",
+            code="not_placed",
+        )
+    found = await of(tx, allocation.id)
+    if found is None:
+        raise NotFound("allocation", id)
+    return found
 
 
 async def of(tx: Tx, id: AllocationId) -> Receipt | None:

@@ -6,9 +6,9 @@ import orjson
 
 from penstock.central import fleet
 from penstock.central.fleet import Change
+from penstock.central.nodes.seen import see
 from penstock.central.placement import receipts
 from penstock.central.placement.receipts import Receipt
-from penstock.central.placement.snapshot import see
 from penstock.kernel.db import Tx
 from penstock.placement import solver
 from penstock.placement.model import Fleet, Part, Plan

@@ -5,8 +5,8 @@ What they gave is never told: a password is easily typed where an address belong
 
 from fastapi import Request
 
-from penstock.central.realms.grants.server import Reply
 from penstock.central.realms.model import Realm
+from penstock.central.realms.replies import Reply
 from penstock.kernel.denials import Denials
 
 UNKNOWN = "unknown"

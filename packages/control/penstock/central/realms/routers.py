@@ -13,12 +13,13 @@ from penstock.central.realms.pages import (
     logout,
     provider,
 )
+from penstock.central.realms.personal_keys import api as personal_keys
 from penstock.central.realms.providers import api as providers
 from penstock.central.realms.sessions import api as sessions
 from penstock.central.realms.users import api as users
 
 ROUTERS = (
     api.management, users.router, sessions.router, clients.router, providers.router,
-    api.router, grants.router, login.router, consent.router, device.router, invitation.router,
-    account.router, belongings.router, logout.router, provider.router,
+    personal_keys.router, api.router, grants.router, login.router, consent.router, device.router,
+    invitation.router, account.router, belongings.router, logout.router, provider.router,
 )  # fmt: skip

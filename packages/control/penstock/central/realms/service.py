@@ -6,7 +6,7 @@ from penstock.central.realms import store
 from penstock.central.realms.hosts.published import Published
 from penstock.central.realms.keys.service import Keyring
 from penstock.central.realms.model import Realm
-from penstock.central.realms.users.passwords import Passwords
+from penstock.central.realms.passwords import Passwords
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Conflict, Forbidden, NotFound
 from penstock.kernel.sealing import Seal

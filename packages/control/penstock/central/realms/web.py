@@ -8,10 +8,10 @@ from fastapi import Depends, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 
-from penstock.central.realms.grants import parameters
-from penstock.central.realms.grants.parameters import Asked, Malformed
-from penstock.central.realms.grants.server import Reply
+from penstock.central.realms import parameters
 from penstock.central.realms.model import Realm
+from penstock.central.realms.parameters import Asked, Malformed
+from penstock.central.realms.replies import Reply
 from penstock.central.realms.service import Realms
 from penstock.kernel.db import Tx
 from penstock.kernel.http import gateway

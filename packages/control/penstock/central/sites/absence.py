@@ -10,7 +10,6 @@ the earliest when this process does.
 from datetime import datetime, timedelta
 
 from penstock.central import fleet
-from penstock.central.nodes import service as nodes
 from penstock.central.sites import service, store
 from penstock.kernel import events, loops
 from penstock.kernel.db import Database, Tx
@@ -57,6 +56,6 @@ async def mark(tx: Tx, since: datetime, grace: timedelta) -> float | None:
         return left_s
     await fleet.lock(tx)
     for id in await store.set_away(tx, tx.now - grace):
-        await nodes.touch_all(tx, id)
+        await fleet.changed_at(tx, id)
         events.emit(tx, "site.away", id, grace_s=grace.total_seconds())
     return 0.0

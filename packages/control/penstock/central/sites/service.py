@@ -11,7 +11,6 @@ from penstock.central.access.authorization import (
     authorize_fleet,
     authorize_list,
 )
-from penstock.central.nodes import service as nodes
 from penstock.central.sites import roots, store
 from penstock.central.sites.model import Site, server_name
 from penstock.kernel import audit, db, events, feed, wakeups
@@ -90,7 +89,7 @@ async def tag(tx: Tx, actor: Actor, reference: str, tags: tuple[str, ...]) -> Si
     if site.tags == tags:
         return site
     await store.set_tags(tx, site.id, tags)
-    await nodes.touch_all(tx, site.id)
+    await fleet.changed_at(tx, site.id)
     audit.record(tx, actor, "site.update", site.id, tags=tags, before={"tags": site.tags})
     events.emit(tx, "site.updated", site.id, tags=tags)
     return replace(site, tags=tags)
@@ -113,7 +112,7 @@ async def connected(tx: Tx, id: SiteId, public_key: bytes, session: str) -> None
         raise Forbidden("this key is not the one that the site is enrolled with")
     await fleet.lock(tx)
     if await store.connect(tx, id, session):
-        await nodes.touch_all(tx, id)
+        await fleet.changed_at(tx, id)
     events.emit(tx, "site.connected", id, name=site.name)
 
 

@@ -2,7 +2,6 @@
 
 from fastapi import APIRouter
 
-from penstock.central.allocations import release
 from penstock.central.slots import service
 from penstock.central.slots.model import Slot
 from penstock.kernel.http.web import Caller, Tx, TxRoute, View
@@ -61,12 +60,4 @@ async def approve_slot(id: str, actor: Caller, tx: Tx) -> SlotView:
     """Make a proposed slot schedulable."""
     slot = await service.get(tx, actor, id)
     await service.approve(tx, actor, slot.node_id, slot.id)
-    return SlotView.of(await service.get(tx, actor, id))
-
-
-@router.post("/{id}/cleanup", status_code=202)
-async def retry_cleanup(id: str, actor: Caller, tx: Tx) -> SlotView:
-    """Ask the node again to clean a slot whose cleanup is not proven."""
-    slot = await service.get(tx, actor, id)
-    await release.retry_cleanup(tx, actor, slot)
     return SlotView.of(await service.get(tx, actor, id))

@@ -16,10 +16,6 @@ from penstock.kernel.names import Name, Text
 router = APIRouter(prefix="/v1/tenants", tags=["tenants"], route_class=TxRoute)
 
 
-class NewTenant(Body):
-    name: Name
-
-
 class NewTenantKey(Body):
     name: Name
     role: TenantRole
@@ -63,12 +59,6 @@ async def list_tenants(actor: Caller, tx: Tx, paging: PageQuery) -> Page[TenantV
     """Tenants you may see."""
     rows = await service.page(tx, actor, paging.after, paging.fetch)
     return paging.page(rows, TenantView.of, lambda tenant: tenant.id)
-
-
-@router.post("", status_code=201)
-async def create_tenant(body: NewTenant, actor: Caller, tx: Tx) -> TenantView:
-    """Create a tenant, with its organization `default`."""
-    return TenantView.of(await service.create(tx, actor, name=body.name))
 
 
 @router.get("/{id}")

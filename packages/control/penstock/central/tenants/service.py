@@ -6,8 +6,6 @@ from dataclasses import replace
 from penstock.central.access import handing, keys
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.access.keys import NewKey
-from penstock.central.organizations import founding
-from penstock.central.realms import creation as realms
 from penstock.central.tenants import store
 from penstock.central.tenants.model import Status, Tenant
 from penstock.kernel import audit, events
@@ -19,27 +17,18 @@ from penstock.kernel.questions import Question, ask
 from penstock_contracts.ids import TenantId
 
 
-async def create(tx: Tx, actor: Actor, *, name: str) -> Tenant:
-    """A tenant that can lease at once, with its realm and its default organization."""
-    tenant = await found(tx, actor, name, Status.ACTIVE)
-    await realms.create(tx, tenant.id, name)
-    return tenant
-
-
-async def found(tx: Tx, actor: Actor, name: str, status: Status) -> Tenant:
-    """A tenant, with the organization that its projects belong to by default."""
+async def add(tx: Tx, actor: Actor, name: str, status: Status) -> Tenant:
+    """Only the tenant: `onboardings.founding` makes what a tenant has from the first."""
     authorize(actor, "tenant.create", Resource("tenant"))
     tenant = Tenant(TenantId.new(), name, tx.now, status)
     await store.add(tx, tenant)
     audit.record(tx, actor, "tenant.create", tenant.id, tenant_id=tenant.id, name=name)
     events.emit(tx, "tenant.created", tenant.id, tenant_id=tenant.id, name=name, status=status)
-    await founding.found(tx, actor, tenant.id, founding.DEFAULT)
     return tenant
 
 
 async def forget(tx: Tx, actor: Actor, id: TenantId, reason: str) -> None:
-    """A tenant that never came to be: as if it had not been named. The audit log remembers."""
-    await founding.forget(tx, id)
+    """Only the tenant, when nothing is its any more. The audit log remembers."""
     await store.forget(tx, id)
     audit.record(tx, actor, "tenant.forget", id, tenant_id=id, reason=reason)
     events.emit(tx, "tenant.forgotten", id, tenant_id=id, reason=reason)

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from penstock.central.usage import service
-from penstock.central.usage.store import Segment
+from penstock.central.usage.model import Segment
 from penstock.kernel.http.paging import Page, PageQuery
 from penstock.kernel.http.web import Caller, Tx, TxRoute, View
 

@@ -5,15 +5,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.central.access.authorization import authorize_list
-from penstock.central.allocations.model import Allocation
 from penstock.central.balances import service as balances
 from penstock.central.usage import store
-from penstock.central.usage.store import Segment
+from penstock.central.usage.model import Segment
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict
-from penstock_contracts.ids import AllocationId
+from penstock_contracts.ids import AllocationId, TenantId
 
 HOUR_US: Final = 3_600_000_000
 MOMENT: Final = timedelta(microseconds=1)  # the least that usage lasts
@@ -29,33 +28,20 @@ def cost_micros(segment: Segment, now: datetime) -> int:
     return time_us * segment.price_micros_per_gpu_hour // HOUR_US
 
 
-async def begin(tx: Tx, allocation: Allocation, at: datetime) -> None:
-    await store.add(
-        tx,
-        Segment(
-            allocation.id,
-            allocation.tenant_id,
-            allocation.project_id,
-            allocation.sku_id,
-            allocation.sku_name,
-            allocation.gpus,
-            allocation.price_micros_per_gpu_hour,
-            allocation.currency,
-            at,
-            None,
-        ),
-    )
-    events.emit(tx, "usage.begun", allocation.id, tenant_id=allocation.tenant_id, at=at.isoformat())
+async def begin(tx: Tx, begun: Segment) -> None:
+    await store.add(tx, begun)
+    id, tenant_id, at = begun.allocation_id, begun.tenant_id, begun.since.isoformat()
+    events.emit(tx, "usage.begun", id, tenant_id=tenant_id, at=at)
 
 
-async def end(tx: Tx, allocation: Allocation, at: datetime) -> None:
+async def end(tx: Tx, id: AllocationId, tenant_id: TenantId, at: datetime) -> None:
     """Close its segment, and take what it cost from the tenant's balance, if it has one."""
-    closed = await store.close(tx, allocation.id, at)
+    closed = await store.close(tx, id, at)
     if closed is not None:
         cost = cost_micros(closed, tx.now)
-        if await balances.debit(tx, allocation.id, cost, closed.currency):
+        if await balances.debit(tx, id, cost, closed.currency):
             await store.mark_debited(tx, closed, cost)
-    events.emit(tx, "usage.ended", allocation.id, tenant_id=allocation.tenant_id, at=at.isoformat())
+    events.emit(tx, "usage.ended", id, tenant_id=tenant_id, at=at.isoformat())
 
 
 async def correct(

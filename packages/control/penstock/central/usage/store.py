@@ -1,33 +1,17 @@
 """All SQL that touches the usage_segments table."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from penstock.central.access.authorization import Reach
+from penstock.central.usage.model import Segment
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
-from penstock_contracts.ids import AllocationId, ProjectId, SkuId, TenantId
+from penstock_contracts.ids import AllocationId
 
 COLUMNS = """
     allocation_id, tenant_id, project_id, sku_id, k.name AS sku_name, gpus,
     u.price_micros_per_gpu_hour, u.currency, lower(during) AS since, upper(during) AS to
 """
-
-
-@dataclass(frozen=True)
-class Segment:
-    """Time in which a tenant had GPUs; `to` is None while it still has them."""
-
-    allocation_id: AllocationId
-    tenant_id: TenantId
-    project_id: ProjectId
-    sku_id: SkuId
-    sku_name: str
-    gpus: int
-    price_micros_per_gpu_hour: int
-    currency: str
-    since: datetime
-    to: datetime | None
 
 
 async def add(tx: Tx, segment: Segment) -> None:

@@ -10,11 +10,11 @@ from penstock.kernel import db, feed, wakeups
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Rejected
 from penstock.kernel.wakeups import Wakeups
-from penstock.site.nodes.model import Node
 from penstock.site.tasks import store
 from penstock_contracts import identity
 from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.identity import PrivateKey
+from penstock_contracts.ids import NodeId
 from penstock_contracts.wire_pb2 import Signed, Task, TaskResult
 
 # A node answers at its deadline at the latest; an answer may take a little to arrive.
@@ -92,13 +92,13 @@ def answered(task_id: str) -> str:
     return f"task:{task_id}"
 
 
-async def finish(tx: Tx, node: Node, body: bytes) -> TaskResult | None:
+async def finish(tx: Tx, node_id: NodeId, key: bytes, body: bytes) -> TaskResult | None:
     """Take a node's answer, if its key signed it and it is the first; None if it is not."""
     signed = Signed.FromString(body)
-    result = TaskResult.FromString(identity.verify(node.public_key, signed))
-    if result.node_id != node.id:
-        raise Rejected(f"node {node.id} answered for node {result.node_id[:64]!r}")
-    if not await store.finish(tx, result.task_id, node.id, body):
+    result = TaskResult.FromString(identity.verify(key, signed))
+    if result.node_id != node_id:
+        raise Rejected(f"node {node_id} answered for node {result.node_id[:64]!r}")
+    if not await store.finish(tx, result.task_id, node_id, body):
         return None
     wakeups.notify(tx, answered(result.task_id))
     TAKEN.hit()

@@ -1,5 +1,6 @@
 """The domain: the tenant itself, with its default organization."""
 
+from penstock.central.onboardings import founding
 from penstock.central.onboardings.job import Before, Job
 from penstock.central.onboardings.model import Did
 from penstock.central.tenants import service as tenants
@@ -14,14 +15,14 @@ async def do(tx: Tx, job: Job) -> Did:
     if known is not None:
         refuse_gone(known)
         return Did(f"{known.id} is there already", changed=False, tenant_id=known.id)
-    made = await tenants.found(tx, job.actor, name, Status.ONBOARDING)
+    made = await founding.found(tx, job.actor, name, Status.ONBOARDING)
     return Did(f"{made.id} made", tenant_id=made.id, founded=True)
 
 
 async def undo(tx: Tx, job: Job, _before: Before) -> str:
     if not job.founded:
         return "it was there before and stays"
-    await tenants.forget(tx, job.actor, job.tenant_id, job.reason)
+    await founding.forget(tx, job.actor, job.tenant_id, job.reason)
     return "forgotten; its name is free"
 
 

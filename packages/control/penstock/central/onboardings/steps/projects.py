@@ -8,7 +8,6 @@ from penstock.central.onboardings.file import WantedOrganization, WantedProject
 from penstock.central.onboardings.job import Before, Job
 from penstock.central.onboardings.limits import Change
 from penstock.central.onboardings.model import Did
-from penstock.central.organizations import founding
 from penstock.central.organizations import service as organizations
 from penstock.central.organizations.model import Organization
 from penstock.central.projects import service as projects
@@ -36,7 +35,7 @@ async def _organization(
     """Limits go up from the outside in."""
     found = await organizations.named(tx, job.tenant_id, wanted.name)
     if found is None:
-        found = await founding.found(tx, job.actor, job.tenant_id, wanted.name)
+        found = await organizations.found(tx, job.actor, job.tenant_id, wanted.name)
         made.append(wanted.name)
     changes: list[Change] = []
     if wanted.quotas is not None:

@@ -7,7 +7,7 @@ from penstock.central.realms import attempts, bearer, web
 from penstock.central.realms.bearer import Bearer
 from penstock.central.realms.grants import service
 from penstock.central.realms.grants.id_tokens import user_info
-from penstock.central.realms.grants.server import Reply
+from penstock.central.realms.replies import Reply
 from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.central.realms.users import service as users

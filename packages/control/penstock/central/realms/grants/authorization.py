@@ -8,10 +8,11 @@ from penstock.central.realms.clients.model import Client
 from penstock.central.realms.grants import flows, requests, store
 from penstock.central.realms.grants.evidence import Evidence
 from penstock.central.realms.grants.hints import UNREADABLE
-from penstock.central.realms.grants.parameters import Asked
 from penstock.central.realms.grants.requests import Objection
-from penstock.central.realms.grants.server import Reply, Server
+from penstock.central.realms.grants.server import Server
 from penstock.central.realms.model import Realm
+from penstock.central.realms.parameters import Asked
+from penstock.central.realms.replies import Reply
 from penstock.central.realms.sessions.model import Session
 from penstock.central.realms.users.model import User
 from penstock.kernel.db import Tx

@@ -7,9 +7,9 @@ from penstock.central.realms.clients import service as clients
 from penstock.central.realms.clients.model import Client
 from penstock.central.realms.grants import store
 from penstock.central.realms.grants.model import Code, Device, Refresh
-from penstock.central.realms.grants.parameters import Asked
 from penstock.central.realms.keys.service import Signer
 from penstock.central.realms.model import Realm
+from penstock.central.realms.parameters import Asked
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import Session
 from penstock.central.realms.users import service as users

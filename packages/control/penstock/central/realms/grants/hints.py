@@ -5,8 +5,8 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey
 
 from penstock.central.realms import tokens
-from penstock.central.realms.grants.parameters import Asked
 from penstock.central.realms.model import ALGORITHM, Realm
+from penstock.central.realms.parameters import Asked
 from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 

@@ -20,7 +20,7 @@ from authlib.oauth2.rfc8628 import DeviceCredentialMixin
 from penstock.central.realms.clients import service as clients
 from penstock.central.realms.clients.model import Client
 from penstock.central.realms.grants.model import Code, Device
-from penstock.central.realms.grants.parameters import Asked
+from penstock.central.realms.parameters import Asked
 from penstock.central.realms.sessions.model import Session
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.central.realms.grants.parameters import Asked
+from penstock.central.realms.parameters import Asked
 from penstock.kernel import numbers
 
 DONE: Final = frozenset(

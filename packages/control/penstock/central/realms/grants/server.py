@@ -15,32 +15,17 @@ Its exceptions and types end here: what leaves is a Reply and a Decision.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from authlib.common.urls import add_params_to_uri
 from authlib.oauth2.rfc6749 import AuthorizationServer, OAuth2Error, OAuth2Request
 
 from penstock.central.realms.grants.evidence import Decision, Evidence
 from penstock.central.realms.grants.known import KnownClient, Request
-from penstock.central.realms.grants.parameters import Asked
 from penstock.central.realms.model import SCOPES
+from penstock.central.realms.parameters import Asked
+from penstock.central.realms.replies import Reply
 from penstock.central.realms.users.model import User
-
-
-@dataclass(frozen=True)
-class Reply:
-    status: int
-    body: Mapping[str, object] = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
-    client: str | None = None  # that is meant, if the realm has it
-
-    @property
-    def location(self) -> str | None:
-        return self.headers.get("Location")
-
-    @property
-    def error(self) -> str:
-        return str(self.body.get("error", ""))
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from penstock.central.realms.grants.evidence import Decision, Evidence
 from penstock.central.realms.grants.generator import REFRESH_PREFIX
 from penstock.central.realms.grants.known import Presented
 from penstock.central.realms.grants.model import SLOWER_BY_S
-from penstock.central.realms.grants.parameters import Asked
-from penstock.central.realms.grants.server import Reply, Server
+from penstock.central.realms.grants.server import Server
 from penstock.central.realms.keys.service import Signer
 from penstock.central.realms.model import Realm
+from penstock.central.realms.parameters import Asked
+from penstock.central.realms.replies import Reply
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import REFRESH_LIFE
 from penstock.kernel import audit, events

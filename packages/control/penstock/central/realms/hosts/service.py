@@ -1,14 +1,15 @@
 """What may be done to a realm that lives elsewhere. The caller owns the transaction."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from penstock.central.realms.hosts import store
 from penstock.central.realms.hosts.model import EMBEDDED, HostedRealm, State
-from penstock.central.realms.users import model as users
 from penstock.kernel import wakeups
-from penstock.kernel.db import Tx
+from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Conflict
-from penstock_contracts.ids import TenantId
+from penstock_contracts import addresses
+from penstock_contracts.ids import TenantId, UserId
 
 MOVED: Final = "hosted realms"  # who waits for this is told when a provider has to be called
 
@@ -22,6 +23,17 @@ async def order(tx: Tx, tenant_id: TenantId, name: str, provider: str) -> None:
 async def find(tx: Tx, tenant_id: TenantId) -> HostedRealm | None:
     """None if the realm is central's own."""
     return await store.find(tx, tenant_id)
+
+
+async def facts(database: Database, issuer: str, subject: str) -> Mapping[str, object] | None:
+    """What is known of an issuer's realm, and of the user whom it calls by this name."""
+    rows = await database.fetch(store.FACTS, issuer, subject)
+    return dict(rows[0]) if rows else None
+
+
+async def link(tx: Tx, tenant_id: TenantId, subject: str, user_id: UserId) -> bool:
+    """The realm's provider calls this user so from now on. Whether that is new."""
+    return await store.link(tx, tenant_id, subject, user_id)
 
 
 async def provider_of(tx: Tx, tenant_id: TenantId) -> str:
@@ -49,7 +61,7 @@ async def invited(tx: Tx, tenant_id: TenantId) -> None:
 async def carries(tx: Tx, tenant_id: TenantId, email: str) -> HostedRealm | None:
     """The realm whose provider does not know of this invitation yet."""
     realm = await store.find(tx, tenant_id)
-    if realm is None or await store.is_carried(tx, tenant_id, users.normal(email) or email):
+    if realm is None or await store.is_carried(tx, tenant_id, addresses.normal(email) or email):
         return None
     return realm
 

@@ -6,7 +6,7 @@ from datetime import datetime
 import segno
 from fastapi import APIRouter, Request, Response
 
-from penstock.central.access import personal
+from penstock.central.access import service as access_keys
 from penstock.central.realms import web
 from penstock.central.realms.grants import consents
 from penstock.central.realms.pages import agents, belongings, browsers, layout, tickets
@@ -34,7 +34,7 @@ async def show_account(request: Request, realm: Here) -> Response:
             return browsers.go(f"{realm.path}/login")
         mine = await sessions.page_of_user(tx, known[1].id, SESSIONS_SHOWN)
         clients = await consents.given(tx, known[1])
-        keys = await personal.live(tx, known[1].id, KEYS_SHOWN)
+        keys = await access_keys.live(tx, known[1].id, KEYS_SHOWN)
         now = tx.now
     session, user = known
     rows = [_row(browser, each, session, now) for each in mine]

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from fastapi import APIRouter, Request, Response
 
-from penstock.central.access import personal
+from penstock.central.access import service as access_keys
 from penstock.central.access.model import Key
 from penstock.central.realms import web
 from penstock.central.realms.grants import consents
@@ -28,7 +28,9 @@ async def end_key(request: Request, realm: Here) -> Response:
         known = await browsers.who(tx, browser)
         if known is not None:
             with suppress(NotFound):  # there is none, or it is another's
-                await personal.revoke_own(tx, browsers.acting(known, tx.now), fields.get("key", ""))
+                await access_keys.revoke_own(
+                    tx, browsers.acting(known, tx.now), fields.get("key", "")
+                )
     return browsers.go(f"{realm.path}/account")
 
 

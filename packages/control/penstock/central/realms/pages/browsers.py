@@ -16,11 +16,10 @@ from urllib.parse import parse_qsl, urlencode
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from penstock.central.realms import web
+from penstock.central.realms import parameters, web
 from penstock.central.realms.bearer import SECOND_FACTOR
-from penstock.central.realms.grants import parameters
-from penstock.central.realms.grants.parameters import Malformed
 from penstock.central.realms.model import Realm
+from penstock.central.realms.parameters import Malformed
 from penstock.central.realms.service import Realms
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.sessions.model import BROWSER_LIFE, Session

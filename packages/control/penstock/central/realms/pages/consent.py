@@ -7,20 +7,20 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from penstock.central.realms import web
-from penstock.central.realms.grants import authorization, hints, parameters
+from penstock.central.realms import parameters, web
+from penstock.central.realms.grants import authorization, hints
 from penstock.central.realms.grants.authorization import (
     ConsentNeeded,
     Granted,
     LoginNeeded,
     Verdict,
 )
-from penstock.central.realms.grants.parameters import Asked
 from penstock.central.realms.model import API_SCOPES
 from penstock.central.realms.pages import browsers, layout
 from penstock.central.realms.pages.browsers import Browser
 from penstock.central.realms.pages.layout import PageRoute, button, form
 from penstock.central.realms.pages.markup import Html, el
+from penstock.central.realms.parameters import Asked
 from penstock.central.realms.users.model import User
 from penstock.central.realms.web import All, Here
 from penstock_contracts import web_addresses

@@ -6,9 +6,9 @@ from typing import Final, Protocol
 from fastapi import Response
 from fastapi.responses import HTMLResponse
 
-from penstock.central.realms.grants.parameters import Malformed
 from penstock.central.realms.model import Realm
 from penstock.central.realms.pages.markup import Html, el, join
+from penstock.central.realms.parameters import Malformed
 from penstock.central.realms.web import RealmRoute
 from penstock_contracts.web_addresses import WebAddress
 

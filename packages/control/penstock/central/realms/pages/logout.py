@@ -4,10 +4,10 @@ from fastapi import APIRouter, Request, Response
 
 from penstock.central.realms import web
 from penstock.central.realms.clients import service as clients
-from penstock.central.realms.grants.parameters import read
 from penstock.central.realms.pages import browsers, layout
 from penstock.central.realms.pages.layout import PageRoute, button, form
 from penstock.central.realms.pages.markup import el
+from penstock.central.realms.parameters import read
 from penstock.central.realms.sessions import service as sessions
 from penstock.central.realms.users import service as users
 from penstock.central.realms.web import Here

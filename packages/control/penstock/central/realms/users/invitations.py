@@ -9,7 +9,7 @@ from penstock.central.access.authorization import Resource
 from penstock.central.realms import owners
 from penstock.central.realms.hosts import service as hosting
 from penstock.central.realms.sessions import service as sessions
-from penstock.central.realms.users import model, service, store
+from penstock.central.realms.users import service, store
 from penstock.central.realms.users.model import INVITATION_KEPT, INVITATION_LIFE, User
 from penstock.central.realms.users.store import Invitation
 from penstock.central.tenants import service as tenants
@@ -18,6 +18,7 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, Invalid
+from penstock_contracts import addresses
 from penstock_contracts.ids import InvitationId, TenantId
 
 
@@ -34,7 +35,7 @@ async def invite(
     owner = await owners.of(tx, actor, tenant, "user.invite")
     where, given = Resource("user", None, owner), handing.top(role, owner)
     handing.refuse_wider(actor, "user.invite", where, given, handing.TOP)
-    address = model.normal(email)
+    address = addresses.normal(email)
     if address is None:
         raise Invalid(f"email: {email[:64]!r} is not an address")
     if await store.lock_by_email(tx, owner, address) is not None:
@@ -56,7 +57,7 @@ async def ensure(tx: Tx, actor: Actor, tenant_id: TenantId, *, email: str, role:
 
     Nobody knows its token: who passes it on asks for a new one with `invite`.
     """
-    address = model.normal(email) or email
+    address = addresses.normal(email) or email
     if await store.lock_by_email(tx, tenant_id, address) is not None:
         return False
     if await store.lock_invitation_by_email(tx, tenant_id, address) is not None:
@@ -123,7 +124,7 @@ def _renewed(known: User, invitation: Invitation, *, name: str, password: str) -
 
 async def admit(tx: Tx, tenant_id: TenantId, email: str | None, name: str) -> User | None:
     """Someone for whose address another issuer vouches: known or invited by it, not disabled."""
-    address = model.normal(email or "")
+    address = addresses.normal(email or "")
     if address is None:
         return None
     user = await store.lock_by_email(tx, tenant_id, address)

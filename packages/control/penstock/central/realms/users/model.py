@@ -1,14 +1,11 @@
 """People of a realm, and what keeps a guesser out."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from penstock_contracts.addresses import EMAIL, EMAIL_LENGTH_MAX
 from penstock_contracts.ids import TenantId, UserId
 
-ADDRESS: Final = re.compile(EMAIL)
 PASSWORD_LENGTH_MIN: Final = 12
 PASSWORD_LENGTH_MAX: Final = 200
 INVITATION_LIFE: Final = timedelta(days=7)
@@ -43,13 +40,6 @@ def lock_until(failures: int, now: datetime) -> datetime | None:
     if beyond < 0:
         return None
     return now + min(FIRST_LOCK * 2 ** min(beyond, 16), LONGEST_LOCK)
-
-
-def normal(email: str) -> str | None:
-    """The address as it is stored and compared; None if it is none."""
-    lowered = email.strip().lower()
-    fits = len(lowered) <= EMAIL_LENGTH_MAX and ADDRESS.fullmatch(lowered)
-    return lowered if fits else None
 
 
 def password_fault(password: str, email: str) -> str | None:

@@ -12,18 +12,19 @@ from penstock.kernel import audit, events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.sealing import Seal
+from penstock_contracts import addresses
 from penstock_contracts.ids import TenantId
 
 
 async def count_attempt(tx: Tx, tenant_id: TenantId, email: str) -> User | None:
     """The user to compare with; None if there is none, or they are locked or disabled."""
-    user = await store.lock_by_email(tx, tenant_id, model.normal(email) or "")
+    user = await store.lock_by_email(tx, tenant_id, addresses.normal(email) or "")
     return None if user is None else await _counted(tx, user)
 
 
 async def meant(tx: Tx, tenant_id: TenantId, email: str) -> str | None:
     """Whose account somebody tried, for the audit log."""
-    user = await store.by_email(tx, tenant_id, model.normal(email) or "")
+    user = await store.by_email(tx, tenant_id, addresses.normal(email) or "")
     return None if user is None else user.id
 
 

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import cast
 
 from penstock.central.access import grants
-from penstock.central.realms.hosts import store, tokens
+from penstock.central.realms.hosts import service as hosting
+from penstock.central.realms.hosts import tokens
 from penstock.central.realms.hosts.tokens import Person, Said
 from penstock.central.realms.model import api_scopes
 from penstock.central.realms.service import Realms
@@ -53,10 +54,10 @@ async def believe(realms: Realms, token: str) -> Actor:
 
 async def _facts(realms: Realms, said: Said) -> Mapping[str, object]:
     """What is known of the realm, and of the user if there is one yet."""
-    rows = await realms.database.fetch(store.FACTS, said.issuer, said.subject)
-    if not rows or rows[0]["suspended"] or (rows[0]["user_id"] and not rows[0]["enabled"]):
+    facts = await hosting.facts(realms.database, said.issuer, said.subject)
+    if facts is None or facts["suspended"] or (facts["user_id"] and not facts["enabled"]):
         raise NotBelieved
-    return dict(rows[0])
+    return facts
 
 
 async def _first_time(realms: Realms, tenant_id: TenantId, person: Person) -> None:
@@ -75,6 +76,6 @@ async def _first_time(realms: Realms, tenant_id: TenantId, person: Person) -> No
 async def admit(tx: Tx, tenant_id: TenantId, person: Person) -> User | None:
     """The user that this person is: known or invited by a verified address. Linked from now on."""
     user = await invitations.admit(tx, tenant_id, person.email, person.name)
-    if user is not None and await store.link(tx, tenant_id, person.subject, user.id):
+    if user is not None and await hosting.link(tx, tenant_id, person.subject, user.id):
         audit.record(tx, users.actor_of(user), "user.link", user.id, issuer_subject=person.subject)
     return user

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from penstock.central import fleet
 from penstock.central.fleet import NodeRow
-from penstock.central.nodes import service as nodes
-from penstock.central.placement.snapshot import see_all
+from penstock.central.nodes import service
+from penstock.central.nodes.seen import see_all
 from penstock.kernel.db import Tx
 from penstock.kernel.invariants import FOUND_MAX, Invariant
 from penstock.placement.index import quarantine
@@ -26,9 +26,9 @@ async def wrong(tx: Tx, ids: Sequence[str] | None = None) -> dict[str, str]:
     return found
 
 
-async def impossible(tx: Tx) -> Invariant:
+async def rows(tx: Tx) -> Invariant:
     why = await wrong(tx)
-    nodes_found = await nodes.find(tx, [NodeId(id) for id in sorted(why)])
+    nodes_found = await service.find(tx, [NodeId(id) for id in sorted(why)])
     found: list[dict[str, object]] = [
         {"node": node.id, "name": node.name, "why": why[node.id]} for node in nodes_found
     ]

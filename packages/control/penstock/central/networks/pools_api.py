@@ -1,4 +1,4 @@
-"""Pools over HTTP."""
+"""Pools over HTTP: each with what networks left of it, so it is here and not beside `pools`."""
 
 from datetime import datetime
 from ipaddress import ip_network

@@ -6,8 +6,7 @@ from fastapi import Request, WebSocket
 
 from penstock.central.access import keys
 from penstock.central.access.keys import Held, Holders
-from penstock.central.realms import bearer, tokens
-from penstock.central.realms.hosts import bearer as hosted
+from penstock.central.realms import bearer, hosted_bearer, tokens
 from penstock.central.realms.service import Realms
 from penstock.central.realms.tokens import NotBelieved
 from penstock.kernel.actor import Actor
@@ -34,7 +33,7 @@ async def authenticate(realms: Realms, holders: Holders, connection: Request | W
         return await holders.authenticate(token)
     try:
         if realms.name_in(tokens.issuer_of(token)) is None:
-            return await hosted.believe(realms, token)
+            return await hosted_bearer.believe(realms, token)
         return (await bearer.believe(realms, token)).actor
     except NotBelieved:
         raise Unauthenticated(REFUSED, suggestion="sign in again: `penstock login`") from None

@@ -1,7 +1,7 @@
-"""Nudges: when those who wait for room should be looked at again.
+"""Rounds: when those who wait for room are looked at again.
 
 Changes of the fleet tell of room (a slot freed or approved, a node undrained or connected);
-`nudge` tells of what is no matter of nodes (a wait cancelled, a quota raised); and a timer is set
+a nudge tells of what is no matter of nodes (a wait cancelled, a quota raised); and a timer is set
 to the next instant at which time alone changes something. Nothing is polled.
 """
 
@@ -10,28 +10,16 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from penstock.central import fleet
-from penstock.central.allocations import waiting
-from penstock.kernel import loops, wakeups
-from penstock.kernel.db import Database, Tx
+from penstock.central.allocations import nudges, waiting
+from penstock.kernel import loops
+from penstock.kernel.db import Database
 from penstock.kernel.loops import Idle, Loop
 from penstock.kernel.wakeups import Wakeups
 
 Decide = Callable[[], Awaitable[None]]
 
-NUDGED: Final = "backlog"
-BEGUN: Final = "backlog.begun"
 # Ends and expiries are by the database's clock; a little later than due is not too early.
 MARGIN_S: Final = 0.01
-
-
-def nudge(tx: Tx) -> None:
-    """Have those who wait looked at again, by every replica, when this transaction commits."""
-    wakeups.notify(tx, NUDGED)
-
-
-def begin(tx: Tx) -> None:
-    """Someone began to wait and was decided upon; only their time must be watched from now on."""
-    wakeups.notify(tx, BEGUN)
 
 
 def both(database: Database, told: Wakeups, decide_now: Decide) -> tuple[Loop, Loop]:
@@ -48,12 +36,12 @@ def both(database: Database, told: Wakeups, decide_now: Decide) -> tuple[Loop, L
         Loop(
             "backlog",
             "Places leases that wait when there may be room for them.",
-            loops.reconcile(on_room, told, (fleet.ROOM, NUDGED)),
+            loops.reconcile(on_room, told, (fleet.ROOM, nudges.NUDGED)),
         ),
         Loop(
             "backlog deadlines",
             "Decides again on leases that wait when time alone changes something.",
-            loops.reconcile(deadlines.advance, told, (fleet.ROOM, NUDGED, BEGUN)),
+            loops.reconcile(deadlines.advance, told, (fleet.ROOM, nudges.NUDGED, nudges.BEGUN)),
         ),
     )
 
