@@ -147,7 +147,12 @@ async def set_up(
         platform, admin = central.platform, tenant.admin
         group = await admin.made("/v1/groups", name="team")
         account = await admin.made("/v1/service-accounts", name="robot")
+        spare = await site.add(stand_in_site.Node("spare"))
         ids = {
+            "spare": spare.id,
+            "reenrolment": await stand_in_site.came_back(
+                central, site, spare, stand_in_site.Node("other")
+            ),
             "tenant": tenant.id, "project": tenant.project, "sku": "h100.slice",
             "site": site.id, "node": lease["node"], "slot": lease["slots"][0],
             "allocation": lease["id"], "group": group["id"], "account": account["id"],

@@ -155,6 +155,22 @@ TABLE: Final[dict[str, Row]] = {
     "POST /v1/nodes/{node}/drain": Row("200 403 200 403 404 404 404 404 404 404", UNSEEN),
     "POST /v1/nodes/{node}/undrain": Row("200 403 200 403 404 404 404 404 404 404", UNSEEN),
     "POST /v1/nodes/{node}/approve": Row("200 403 200 403 404 404 404 404 404 404", UNSEEN),
+    "POST /v1/nodes/{node}/replace": Row("409 403 409 403 404 404 404 404 404 404", UNSEEN),
+    "POST /v1/nodes/{node}/rejoin-token": Row("201 403 201 403 404 404 404 404 404 404", UNSEEN),
+    "GET /v1/reenrolments": Row(
+        "200 200 200 200 403 403 403 403 403 403", "200 200 403 403 403 403 403 403"
+    ),
+    "GET /v1/reenrolments/{reenrolment}": Row("200 200 200 200 404 404 404 404 404 404", UNSEEN),
+    # Only the platform's own operators: it is what a site could not do by itself.
+    "POST /v1/reenrolments/{reenrolment}/approve": Row(
+        "409 403 403 403 404 404 404 404 404 404", UNSEEN, {"reason": "looks right"}
+    ),
+    "POST /v1/reenrolments/{reenrolment}/reject": Row(
+        "200 403 403 403 404 404 404 404 404 404", UNSEEN, {"reason": "looks wrong"}
+    ),
+    "POST /v1/nodes/{spare}/retire": Row(
+        "202 403 202 403 404 404 404 404 404 404", UNSEEN, {"reason": "it is old"}
+    ),
     "GET /v1/slots/{slot}": Row("200 200 200 200 404 404 404 404 404 404", UNSEEN),
     "POST /v1/slots/{slot}/approve": Row("200 403 200 403 404 404 404 404 404 404", UNSEEN),
     "POST /v1/slots/{slot}/cleanup": Row("409 403 409 403 404 404 404 404 404 404", UNSEEN),

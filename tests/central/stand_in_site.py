@@ -99,6 +99,7 @@ class StandInSite:
         self.member = member
         self.nodes: dict[str, Node] = {}
         self.orders: Orders = {}
+        self.about_nodes: list[wire.SiteOrder] = []  # tokens, retirements, keys
         self.received = 0
         self._reports: list[link.Outgoing] = []
         self._seq = 0
@@ -141,6 +142,8 @@ class StandInSite:
                 assert order.site_id == self.id
                 if order.HasField("allocation"):
                     self.orders[order.allocation.allocation_id] = order.allocation
+                else:
+                    self.about_nodes.append(order)
             self._changed.notify_all()
         return self.received
 
@@ -170,13 +173,39 @@ class StandInSite:
             await self._changed.wait_for(there)
         return self.orders[id]
 
-    async def add(self, node: Node) -> Node:
+    async def told(self, kind: str, count: int = 1) -> wire.SiteOrder:
+        """The newest order of this kind about a node, once there are so many."""
+
+        def found() -> list[wire.SiteOrder]:
+            return [order for order in self.about_nodes if order.WhichOneof("order") == kind]
+
+        async with asyncio.timeout(15), self._changed:
+            await self._changed.wait_for(lambda: len(found()) >= count)
+        return found()[-1]
+
+    async def ask_to_come_back(
+        self, token: JoinToken, key: PrivateKey, topology: wire.Topology
+    ) -> None:
+        """Pass on that a node came back with this key and this hardware."""
+        hardware = wire.Hardware(node_id=token.rejoins, token_id=token.id, topology=topology)
+        asked = wire.ReenrolmentRequested(
+            node_id=token.rejoins,
+            token_id=token.id,
+            public_key=key.public(),
+            evidence=key.sign(hardware.SerializeToString()),
+        )
+        await self.report(wire.SiteReport(reenrolment=asked))
+
+    async def add(self, node: Node, token_id: str = "") -> Node:
         """Enrol a node, connect it, discover it."""
         self.nodes[node.id] = node
         await self.report(
             wire.SiteReport(
                 enrolled=wire.NodeEnrolled(
-                    node_id=node.id, name=node.name, public_key=node.key.public()
+                    node_id=node.id,
+                    name=node.name,
+                    public_key=node.key.public(),
+                    token_id=token_id,
                 )
             ),
             wire.SiteReport(
@@ -241,6 +270,17 @@ async def disputed(site: StandInSite, tenant: Tenant) -> str:
     await site.observe(await site.order(lease), wire.OBSERVED_ACTIVE, at_us=0)
     (found,) = (await tenant.viewer.get("/v1/disputes")).items
     return str(found["id"])
+
+
+async def came_back(
+    central: Central, site: StandInSite, node: Node, like: Node | None = None
+) -> str:
+    """The id of a re-enrolment that waits: of the node's hardware, or of another's."""
+    issued = await central.platform.made(f"/v1/nodes/{node.id}/rejoin-token")
+    token = JoinToken.decode(issued["token"])
+    await site.ask_to_come_back(token, PrivateKey.generate(), (like or node).topology())
+    listed = await central.platform.get("/v1/reenrolments", node=node.id)
+    return str(listed.items[0]["id"])
 
 
 async def joined(central: Central, folder: Path, name: str, **body: object) -> Member:

@@ -49,7 +49,7 @@ POSTED: Final = {
 # What was there before is changed or gone afterwards.
 CHANGING: Final = (
     "/disable", "/enable", "/revoke", "/reset", "/suspend", "/resume", "/drain", "/undrain",
-    "/release", "/offboard", "/approve", "/network",
+    "/release", "/offboard", "/approve", "/network", "/retire", "/reject",
 )  # fmt: skip
 NO_BEFORE: Final = {
     "DELETE /v1/groups/{group}/members/{account}",  # they were in it: that is what it says

@@ -30,6 +30,7 @@ ABSENT: Final = {
     "account": ids.ServiceAccountId.new(), "fresh": ids.ServiceAccountId.new(),
     "binding": ids.BindingId.new(), "gone": ids.TenantId.new(),
     "onboarding": ids.OnboardingId.new(), "dispute": ids.DisputeId.new(),
+    "spare": ids.NodeId.new(), "reenrolment": ids.ReenrolmentId.new(),
     "template": "smart", "pool": "plans",
 }  # fmt: skip
 # They say when, and how often one may still ask.

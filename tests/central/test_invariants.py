@@ -39,6 +39,8 @@ BROKEN: dict[str, str] = {
     "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
     "gpus_held_out_of_step": "UPDATE gpus_held SET gpus = 1",
     "abandoned_out_of_step": "UPDATE allocations SET desired = 'released', abandoned_at = now()",
+    "retired_node_held": "UPDATE nodes SET retiring_at = now(), retired_at = now(),"
+    " retire_reason = 'x', connected = false",
     "lease_outlives_its_end": "UPDATE allocations SET ends_at = now() - interval '6 minutes'",
     "quota_exceeded": f"{QUOTA} SELECT id, 'tenant', id, 'h100', 1 FROM tenants",
     "quota_above_parent": f"{QUOTA} SELECT id, 'tenant', id, '', 4 FROM tenants; "

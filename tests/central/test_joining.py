@@ -39,9 +39,9 @@ pytestmark = pytest.mark.anyio
 RACERS = 50
 
 
-def request(token: JoinToken, key: PrivateKey, **changes: bytes) -> EnrolRequest:
-    fields = {"secret": token.secret, "csr": key.csr("x"), "ca_csr": key.csr("x"), **changes}
-    return EnrolRequest(token_id=token.id, name=secrets.token_hex(4), **fields)
+def request(token: JoinToken, key: PrivateKey) -> EnrolRequest:
+    csr, name = key.csr("x"), secrets.token_hex(4)
+    return EnrolRequest(token_id=token.id, secret=token.secret, csr=csr, ca_csr=csr, name=name)
 
 
 async def site_token(database: Database, root: Authority) -> JoinToken:

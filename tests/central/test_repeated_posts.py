@@ -15,6 +15,7 @@ from . import plane, realm_stage, stand_in_site
 from .conftest import catalog
 from .plane import Answer, Api, Central, Json
 from .realm_stage import Realm
+from .stand_in_site import Node
 
 pytestmark = pytest.mark.anyio
 
@@ -66,6 +67,11 @@ POSTS: Final = {
     "/v1/nodes/{node}/undrain": Post(200, 1, after="/v1/nodes/{node}/drain"),
     # Nothing is left to approve, and nothing is blocked: no effect, and no second one.
     "/v1/nodes/{node}/approve": Post(200, 0),
+    "/v1/nodes/{retired}/replace": Post(201, 1, secret=True),
+    "/v1/nodes/{node}/rejoin-token": Post(201, 1, secret=True),
+    "/v1/reenrolments/{found}/approve": Post(200, 1, BECAUSE),
+    "/v1/reenrolments/{lost}/reject": Post(200, 1, BECAUSE),
+    "/v1/nodes/{spare}/retire": Post(202, 2, BECAUSE),  # its begin and its end
     "/v1/slots/{slot}/approve": Post(200, 0),
     "/v1/slots/{slot}/cleanup": Post(409, 0),
     "/v1/disputes/{dispute}/settle": Post(200, 1, {"reason": "asked"}, {"reason": "guessed"}),
@@ -143,7 +149,12 @@ async def stage(
         callers = {**tenant.apis, "platform": central.platform, "person": person}
         group = await tenant.admin.made("/v1/groups", name="team")
         account = await tenant.admin.made("/v1/service-accounts", name="robot")
+        spare, lost, gone = [await site.add(Node(name)) for name in ("spare", "lost", "gone")]
+        await central.platform.made(f"/v1/nodes/{gone.id}/retire", reason="gone")
         ids = {
+            "spare": spare.id, "retired": gone.id,
+            "found": await stand_in_site.came_back(central, site, spare),
+            "lost": await stand_in_site.came_back(central, site, lost),
             "group": group["id"], "account": account["id"],
             "tenant": tenant.id, "site": site.id, "node": lease["node"],
             "slot": lease["slots"][0], "allocation": lease["id"],

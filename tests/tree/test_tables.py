@@ -27,8 +27,9 @@ READERS: Final[Mapping[str, tuple[str, Set[str]]]] = {
         {"group_members", "realm_clients", "realms", "role_bindings", "service_accounts", "users"},
     ),
     "central.allocations": (
-        "shows leases by the names of what they are of, with the fences that the log gave them",
-        {"fleet_changes", "projects", "skus"},
+        "shows leases by the names of what they are of, with the fences that the log gave them; "
+        "finds those of a node by its slots",
+        {"fleet_changes", "projects", "skus", "slots"},
     ),
     "central.balances": (
         "what a batch may still spend is reckoned from what is held, in one round trip",
@@ -63,6 +64,7 @@ READERS: Final[Mapping[str, tuple[str, Set[str]]]] = {
         "forgets a session once nothing refers to it",
         {"authorization_codes", "device_codes", "refresh_tokens"},
     ),
+    "central.reenrolments": ("shows whose key is to be replaced, and the one in force", {"nodes"}),
     "central.slots": (
         "a slot's state is that of its claim and of its node",
         {"allocations", "claims", "cleanup_proofs", "nodes"},

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from penstock_agent import executor, journal
+from penstock_agent import executor, journal, rejoining
 from penstock_agent.database import Database
 from penstock_agent.executor import Node
 from penstock_agent.host import Host
@@ -59,8 +59,7 @@ async def live(
     delay_s = RESTART_S_MIN
     while True:
         try:
-            async with starting:
-                member = await _member(place)
+            member = await _member(place, starting)
             await _serve(await _node(place, member, database), member, starting, connected)
         except JoinRefused as refusal:
             raise JoinRefused(f"{place.name} cannot join: {refusal}") from refusal
@@ -98,14 +97,21 @@ async def _serve(
         connected.add()
 
 
-async def _member(place: Place) -> Member:
+async def _member(place: Place, starting: asyncio.Semaphore) -> Member:
     if member := membership.load(place.folder):
         return member
     if place.token is None:
         raise RuntimeError(f"{place.folder} lost its membership while the agent started")
+    if place.token.rejoins:  # it may wait for days, so it takes no turn
+        return await rejoining.rejoin(place.folder, place.token, place.name, place.host)
+    async with starting:
+        return await _join(place, place.token)
+
+
+async def _join(place: Place, token: JoinToken) -> Member:
     # Making the key syncs the disk; in a thread, so that the other nodes go on.
     await asyncio.to_thread(PrivateKey.load_or_generate, place.folder / "key.pem")
-    member = await membership.join(place.folder, place.token, place.name)
+    member = await membership.join(place.folder, token, place.name)
     _log.info("node joined", node_id=member.id, node=place.name)
     return member
 

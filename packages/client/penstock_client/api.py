@@ -22,7 +22,7 @@ from penstock_client.resources.allocations import Allocations, Disputes, Usages
 from penstock_client.resources.audit import Audit
 from penstock_client.resources.catalog import Skus
 from penstock_client.resources.events import Events
-from penstock_client.resources.fleet import Nodes, Sites, Slots
+from penstock_client.resources.fleet import Nodes, Reenrolments, Sites, Slots
 from penstock_client.resources.networks import Pools
 from penstock_client.resources.onboardings import Onboardings, Templates
 from penstock_client.resources.people import Clients, Keys, Providers, Realms, Sessions, Users
@@ -58,6 +58,7 @@ class Client:
         self.skus = Skus(self.transport)
         self.sites = Sites(self.transport)
         self.nodes = Nodes(self.transport)
+        self.reenrolments = Reenrolments(self.transport)
         self.slots = Slots(self.transport)
         self.allocations = Allocations(self.transport)
         self.availability = Availabilities(self.transport)

@@ -22,6 +22,7 @@ NOUNS: Final = {
     "quota": "How much may be held or spent, and how much is.",
     "site": "The places where the GPUs are.",
     "node": "The machines at the sites.",
+    "reenrolment": "Nodes that lost their key, and ask to come back under a new one.",
     "slot": "A GPU with its disk, fabric device, CPUs and memory.",
     "defragmentation": "Moves that would open whole nodes or larger slices.",
     "audit": "Who did what, and whether the log of it is whole.",

@@ -145,6 +145,10 @@ class DisputeId(Id):
     prefix = "dispute"
 
 
+class ReenrolmentId(Id):
+    prefix = "reenrolment"
+
+
 def is_id(text: str) -> bool:
     """Whether it has the form of an id of ours, of any kind."""
     prefix, _, suffix = text.rpartition("_")

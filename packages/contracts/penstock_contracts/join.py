@@ -32,6 +32,7 @@ class JoinToken:
     server_name: str  # the DNS name that its certificate carries
     ca_der: bytes = field(repr=False)  # the root that its certificate chains to
     order_key: bytes = field(repr=False)  # signs what comes down the link; DER
+    rejoins: str = ""  # the node that comes back with it; empty: whoever joins is new
 
     def encode(self) -> str:
         fields = {
@@ -41,6 +42,7 @@ class JoinToken:
             "name": self.server_name,
             "ca": _b64(self.ca_der),
             "orders": _b64(self.order_key),
+            **({"rejoins": self.rejoins} if self.rejoins else {}),
         }
         return PREFIX + _b64(json.dumps(fields, separators=(",", ":")).encode())
 
@@ -58,6 +60,7 @@ class JoinToken:
                 server_name=str(fields["name"]),
                 ca_der=_unb64(fields["ca"]),
                 order_key=_unb64(fields["orders"]),
+                rejoins=str(fields.get("rejoins", "")),
             )
         except (ValueError, KeyError, TypeError, AttributeError, InvalidId) as error:
             raise InvalidToken("the join token is damaged; copy it again, whole") from error

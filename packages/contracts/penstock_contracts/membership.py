@@ -7,6 +7,7 @@ import asyncio
 import json
 import random
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -19,7 +20,7 @@ from cryptography import x509
 from penstock_contracts import files, link, member_files, rpc
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.join import JoinToken
-from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest
+from penstock_contracts.wire_pb2 import Enrolment, EnrolRequest, RenewRequest, Signed
 
 CALL_TIMEOUT_S: Final = 10.0
 RETRY_S_MIN: Final = 0.1
@@ -177,10 +178,20 @@ def load(folder: Path) -> Member | None:
     return Member(folder, held)
 
 
-async def join(folder: Path, token: JoinToken, name: str, *, with_ca: bool = False) -> Member:
+async def join(
+    folder: Path,
+    token: JoinToken,
+    name: str,
+    *,
+    with_ca: bool = False,
+    evidence: Callable[[PrivateKey], Signed] | None = None,
+    waits: Callable[[str], None] = lambda _what: None,
+) -> Member:
     """Enrol with a token. Safe to repeat: the same key may use its token again.
 
-    Waits for the plane above to answer; raises JoinRefused if it says no.
+    Waits for the plane above to answer, and for what it must wait for, which `waits` hears;
+    raises JoinRefused if it says no. `evidence` has the new key sign what a node is made of that
+    lost its old one.
     """
     key = PrivateKey.load_or_generate(folder / "key.pem")
     ca_key = PrivateKey.load_or_generate(folder / "ca-key.pem") if with_ca else None
@@ -190,23 +201,28 @@ async def join(folder: Path, token: JoinToken, name: str, *, with_ca: bool = Fal
         csr=key.csr(name),
         ca_csr=ca_key.csr(name) if ca_key else b"",
         name=name,
+        evidence=evidence(key) if evidence else None,
     )
     channel = rpc.channel(token.address, token.server_name, token.ca_pem())
     async with channel:
-        enrolment = await _enrol_patiently(channel, request)
+        enrolment = await _enrol_patiently(channel, request, waits)
     held = _membership(enrolment, token)
     _save(folder, held)
     return Member(folder, held)
 
 
-async def _enrol_patiently(channel: grpc.aio.Channel, request: EnrolRequest) -> Enrolment:
+async def _enrol_patiently(
+    channel: grpc.aio.Channel, request: EnrolRequest, waits: Callable[[str], None]
+) -> Enrolment:
     delay_s = RETRY_S_MIN
     while True:
-        try:
-            return await _call(rpc.enrol(channel, request, CALL_TIMEOUT_S))
-        except grpc.aio.AioRpcError:
-            await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
-            delay_s = min(delay_s * 2, RETRY_S_MAX)
+        with suppress(grpc.aio.AioRpcError):
+            enrolment = await _call(rpc.enrol(channel, request, CALL_TIMEOUT_S))
+            if not enrolment.waits_for:
+                return enrolment
+            waits(enrolment.waits_for)
+        await asyncio.sleep(delay_s * random.uniform(0.5, 1.5))  # noqa: S311 jitter
+        delay_s = min(delay_s * 2, RETRY_S_MAX)
 
 
 async def _call(answer: Awaitable[Enrolment]) -> Enrolment:

@@ -115,18 +115,30 @@ class Signed(_message.Message):
     def __init__(self, payload: _Optional[bytes] = ..., signature: _Optional[bytes] = ...) -> None: ...
 
 class EnrolRequest(_message.Message):
-    __slots__ = ("token_id", "secret", "csr", "ca_csr", "name")
+    __slots__ = ("token_id", "secret", "csr", "ca_csr", "name", "evidence")
     TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
     SECRET_FIELD_NUMBER: _ClassVar[int]
     CSR_FIELD_NUMBER: _ClassVar[int]
     CA_CSR_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     token_id: str
     secret: bytes
     csr: bytes
     ca_csr: bytes
     name: str
-    def __init__(self, token_id: _Optional[str] = ..., secret: _Optional[bytes] = ..., csr: _Optional[bytes] = ..., ca_csr: _Optional[bytes] = ..., name: _Optional[str] = ...) -> None: ...
+    evidence: Signed
+    def __init__(self, token_id: _Optional[str] = ..., secret: _Optional[bytes] = ..., csr: _Optional[bytes] = ..., ca_csr: _Optional[bytes] = ..., name: _Optional[str] = ..., evidence: _Optional[_Union[Signed, _Mapping]] = ...) -> None: ...
+
+class Hardware(_message.Message):
+    __slots__ = ("node_id", "token_id", "topology")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    token_id: str
+    topology: Topology
+    def __init__(self, node_id: _Optional[str] = ..., token_id: _Optional[str] = ..., topology: _Optional[_Union[Topology, _Mapping]] = ...) -> None: ...
 
 class RenewRequest(_message.Message):
     __slots__ = ("csr", "ca_csr")
@@ -137,30 +149,38 @@ class RenewRequest(_message.Message):
     def __init__(self, csr: _Optional[bytes] = ..., ca_csr: _Optional[bytes] = ...) -> None: ...
 
 class Enrolment(_message.Message):
-    __slots__ = ("id", "certificate_pem", "ca_certificate_pem", "link_address", "order_key", "ca_root_pem")
+    __slots__ = ("id", "certificate_pem", "ca_certificate_pem", "link_address", "order_key", "ca_root_pem", "waits_for")
     ID_FIELD_NUMBER: _ClassVar[int]
     CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
     CA_CERTIFICATE_PEM_FIELD_NUMBER: _ClassVar[int]
     LINK_ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ORDER_KEY_FIELD_NUMBER: _ClassVar[int]
     CA_ROOT_PEM_FIELD_NUMBER: _ClassVar[int]
+    WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
     id: str
     certificate_pem: str
     ca_certificate_pem: str
     link_address: str
     order_key: bytes
     ca_root_pem: str
-    def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., order_key: _Optional[bytes] = ..., ca_root_pem: _Optional[str] = ...) -> None: ...
+    waits_for: str
+    def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., order_key: _Optional[bytes] = ..., ca_root_pem: _Optional[str] = ..., waits_for: _Optional[str] = ...) -> None: ...
 
 class SiteOrder(_message.Message):
-    __slots__ = ("site_id", "allocation", "node_token")
+    __slots__ = ("site_id", "allocation", "node_token", "node_retired", "node_key", "reenrolment_rejected")
     SITE_ID_FIELD_NUMBER: _ClassVar[int]
     ALLOCATION_FIELD_NUMBER: _ClassVar[int]
     NODE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    NODE_RETIRED_FIELD_NUMBER: _ClassVar[int]
+    NODE_KEY_FIELD_NUMBER: _ClassVar[int]
+    REENROLMENT_REJECTED_FIELD_NUMBER: _ClassVar[int]
     site_id: str
     allocation: DesiredAllocation
     node_token: NodeToken
-    def __init__(self, site_id: _Optional[str] = ..., allocation: _Optional[_Union[DesiredAllocation, _Mapping]] = ..., node_token: _Optional[_Union[NodeToken, _Mapping]] = ...) -> None: ...
+    node_retired: NodeRetired
+    node_key: NodeKey
+    reenrolment_rejected: ReenrolmentRejected
+    def __init__(self, site_id: _Optional[str] = ..., allocation: _Optional[_Union[DesiredAllocation, _Mapping]] = ..., node_token: _Optional[_Union[NodeToken, _Mapping]] = ..., node_retired: _Optional[_Union[NodeRetired, _Mapping]] = ..., node_key: _Optional[_Union[NodeKey, _Mapping]] = ..., reenrolment_rejected: _Optional[_Union[ReenrolmentRejected, _Mapping]] = ...) -> None: ...
 
 class DesiredAllocation(_message.Message):
     __slots__ = ("allocation_id", "revision", "desired", "shape", "node_id", "slots", "correlation_id")
@@ -209,17 +229,43 @@ class SlotBinding(_message.Message):
     def __init__(self, slot_id: _Optional[str] = ..., fence: _Optional[int] = ..., chassis: _Optional[bool] = ..., index: _Optional[int] = ..., gpu_uuid: _Optional[str] = ..., nvme_serial: _Optional[str] = ..., fabric_guid: _Optional[str] = ..., numa_node: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_mib: _Optional[int] = ..., cleanup_nonce: _Optional[bytes] = ..., cleanup_steps: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class NodeToken(_message.Message):
-    __slots__ = ("token_id", "secret_sha256", "expires_at_us")
+    __slots__ = ("token_id", "secret_sha256", "expires_at_us", "name", "rejoins")
     TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
     SECRET_SHA256_FIELD_NUMBER: _ClassVar[int]
     EXPIRES_AT_US_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    REJOINS_FIELD_NUMBER: _ClassVar[int]
     token_id: str
     secret_sha256: bytes
     expires_at_us: int
-    def __init__(self, token_id: _Optional[str] = ..., secret_sha256: _Optional[bytes] = ..., expires_at_us: _Optional[int] = ...) -> None: ...
+    name: str
+    rejoins: str
+    def __init__(self, token_id: _Optional[str] = ..., secret_sha256: _Optional[bytes] = ..., expires_at_us: _Optional[int] = ..., name: _Optional[str] = ..., rejoins: _Optional[str] = ...) -> None: ...
+
+class NodeRetired(_message.Message):
+    __slots__ = ("node_id",)
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    def __init__(self, node_id: _Optional[str] = ...) -> None: ...
+
+class NodeKey(_message.Message):
+    __slots__ = ("node_id", "public_key")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    public_key: bytes
+    def __init__(self, node_id: _Optional[str] = ..., public_key: _Optional[bytes] = ...) -> None: ...
+
+class ReenrolmentRejected(_message.Message):
+    __slots__ = ("token_id", "reason")
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    token_id: str
+    reason: str
+    def __init__(self, token_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SiteReport(_message.Message):
-    __slots__ = ("correlation_id", "site", "enrolled", "presence", "topology", "observed", "stepped", "cleanup")
+    __slots__ = ("correlation_id", "site", "enrolled", "presence", "topology", "observed", "stepped", "cleanup", "reenrolment")
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     ENROLLED_FIELD_NUMBER: _ClassVar[int]
@@ -228,6 +274,7 @@ class SiteReport(_message.Message):
     OBSERVED_FIELD_NUMBER: _ClassVar[int]
     STEPPED_FIELD_NUMBER: _ClassVar[int]
     CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    REENROLMENT_FIELD_NUMBER: _ClassVar[int]
     correlation_id: str
     site: SiteDescribed
     enrolled: NodeEnrolled
@@ -236,7 +283,8 @@ class SiteReport(_message.Message):
     observed: AllocationObserved
     stepped: ExecutionStepped
     cleanup: CleanupReported
-    def __init__(self, correlation_id: _Optional[str] = ..., site: _Optional[_Union[SiteDescribed, _Mapping]] = ..., enrolled: _Optional[_Union[NodeEnrolled, _Mapping]] = ..., presence: _Optional[_Union[NodePresence, _Mapping]] = ..., topology: _Optional[_Union[Signed, _Mapping]] = ..., observed: _Optional[_Union[AllocationObserved, _Mapping]] = ..., stepped: _Optional[_Union[ExecutionStepped, _Mapping]] = ..., cleanup: _Optional[_Union[CleanupReported, _Mapping]] = ...) -> None: ...
+    reenrolment: ReenrolmentRequested
+    def __init__(self, correlation_id: _Optional[str] = ..., site: _Optional[_Union[SiteDescribed, _Mapping]] = ..., enrolled: _Optional[_Union[NodeEnrolled, _Mapping]] = ..., presence: _Optional[_Union[NodePresence, _Mapping]] = ..., topology: _Optional[_Union[Signed, _Mapping]] = ..., observed: _Optional[_Union[AllocationObserved, _Mapping]] = ..., stepped: _Optional[_Union[ExecutionStepped, _Mapping]] = ..., cleanup: _Optional[_Union[CleanupReported, _Mapping]] = ..., reenrolment: _Optional[_Union[ReenrolmentRequested, _Mapping]] = ...) -> None: ...
 
 class SiteDescribed(_message.Message):
     __slots__ = ("join_address", "version")
@@ -247,14 +295,28 @@ class SiteDescribed(_message.Message):
     def __init__(self, join_address: _Optional[str] = ..., version: _Optional[str] = ...) -> None: ...
 
 class NodeEnrolled(_message.Message):
-    __slots__ = ("node_id", "name", "public_key")
+    __slots__ = ("node_id", "name", "public_key", "token_id")
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
     node_id: str
     name: str
     public_key: bytes
-    def __init__(self, node_id: _Optional[str] = ..., name: _Optional[str] = ..., public_key: _Optional[bytes] = ...) -> None: ...
+    token_id: str
+    def __init__(self, node_id: _Optional[str] = ..., name: _Optional[str] = ..., public_key: _Optional[bytes] = ..., token_id: _Optional[str] = ...) -> None: ...
+
+class ReenrolmentRequested(_message.Message):
+    __slots__ = ("node_id", "token_id", "public_key", "evidence")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_ID_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_KEY_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    token_id: str
+    public_key: bytes
+    evidence: Signed
+    def __init__(self, node_id: _Optional[str] = ..., token_id: _Optional[str] = ..., public_key: _Optional[bytes] = ..., evidence: _Optional[_Union[Signed, _Mapping]] = ...) -> None: ...
 
 class NodePresence(_message.Message):
     __slots__ = ("node_id", "connected", "at_us", "reason")
@@ -405,7 +467,7 @@ class TaskResult(_message.Message):
     def __init__(self, task_id: _Optional[str] = ..., node_id: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., reason: _Optional[str] = ..., started_at_us: _Optional[int] = ..., finished_at_us: _Optional[int] = ..., topology: _Optional[_Union[Topology, _Mapping]] = ..., runtime: _Optional[_Union[RuntimeUp, _Mapping]] = ..., cleanup: _Optional[_Union[Cleanup, _Mapping]] = ...) -> None: ...
 
 class Topology(_message.Message):
-    __slots__ = ("hardware", "gpu_family", "gpu_vendor", "gpu_model", "gpu_memory_mib", "cpus", "memory_mib", "numa_nodes", "fabric_leaf", "slots", "readiness")
+    __slots__ = ("hardware", "gpu_family", "gpu_vendor", "gpu_model", "gpu_memory_mib", "cpus", "memory_mib", "numa_nodes", "fabric_leaf", "slots", "readiness", "product_serial")
     HARDWARE_FIELD_NUMBER: _ClassVar[int]
     GPU_FAMILY_FIELD_NUMBER: _ClassVar[int]
     GPU_VENDOR_FIELD_NUMBER: _ClassVar[int]
@@ -417,6 +479,7 @@ class Topology(_message.Message):
     FABRIC_LEAF_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     READINESS_FIELD_NUMBER: _ClassVar[int]
+    PRODUCT_SERIAL_FIELD_NUMBER: _ClassVar[int]
     hardware: str
     gpu_family: str
     gpu_vendor: str
@@ -428,7 +491,8 @@ class Topology(_message.Message):
     fabric_leaf: str
     slots: _containers.RepeatedCompositeFieldContainer[ProposedSlot]
     readiness: _containers.RepeatedCompositeFieldContainer[Readiness]
-    def __init__(self, hardware: _Optional[str] = ..., gpu_family: _Optional[str] = ..., gpu_vendor: _Optional[str] = ..., gpu_model: _Optional[str] = ..., gpu_memory_mib: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_mib: _Optional[int] = ..., numa_nodes: _Optional[int] = ..., fabric_leaf: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[ProposedSlot, _Mapping]]] = ..., readiness: _Optional[_Iterable[_Union[Readiness, _Mapping]]] = ...) -> None: ...
+    product_serial: str
+    def __init__(self, hardware: _Optional[str] = ..., gpu_family: _Optional[str] = ..., gpu_vendor: _Optional[str] = ..., gpu_model: _Optional[str] = ..., gpu_memory_mib: _Optional[int] = ..., cpus: _Optional[int] = ..., memory_mib: _Optional[int] = ..., numa_nodes: _Optional[int] = ..., fabric_leaf: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[ProposedSlot, _Mapping]]] = ..., readiness: _Optional[_Iterable[_Union[Readiness, _Mapping]]] = ..., product_serial: _Optional[str] = ...) -> None: ...
 
 class ProposedSlot(_message.Message):
     __slots__ = ("index", "gpu_uuid", "pci_address", "nvme_serial", "fabric_guid", "numa_node", "cpus", "memory_mib")

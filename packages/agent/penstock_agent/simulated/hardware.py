@@ -28,6 +28,7 @@ class Hardware:
     profile: Profile
     fabric_leaf: str
     slots: tuple[ProposedSlot, ...]
+    product_serial: str = ""
 
     @cached_property
     def devices(self) -> Devices:
@@ -50,6 +51,7 @@ class Hardware:
             numa_nodes=profile.numa_nodes,
             fabric_leaf=self.fabric_leaf,
             slots=self.slots,
+            product_serial=self.product_serial,
             readiness=[
                 Readiness(check=check, passed=False, detail="injected fault")
                 if check == failed_check
@@ -63,7 +65,9 @@ def build(profile: Profile, seed: bytes, name: str, number: int) -> Hardware:
     """The devices of node `name`, the `number`th (from 1), in the world that `seed` stands for."""
     leaf = f"leaf-{(number - 1) // NODES_PER_LEAF + 1:03d}"
     slots = tuple(_slot(profile, seed, name, index) for index in range(len(profile.gpus)))
-    return Hardware(profile, leaf, slots)
+    text = f"{profile.name}/{name}/product"
+    serial = hashlib.blake2b(text.encode(), key=seed, digest_size=6).hexdigest().upper()
+    return Hardware(profile, leaf, slots, f"SIM{serial}")
 
 
 def _slot(profile: Profile, seed: bytes, name: str, index: int) -> ProposedSlot:

@@ -4,7 +4,7 @@ from typing import Final
 
 from cyclopts import App
 
-from penstock_client import amounts, answers, session, words
+from penstock_client import amounts, answers, screen, session, words
 from penstock_client.options import UNSAID, UNSET, Changing, Options
 from penstock_client.screen import Column, aged, column
 from penstock_client.views.fleet import NodeChanges
@@ -30,16 +30,18 @@ COLUMNS: Final = (
 
 
 @app.command
-def ls(*, site: str | None = None, options: Options = UNSET) -> None:
+def ls(*, site: str | None = None, retired: bool = False, options: Options = UNSET) -> None:
     """List nodes.
 
     Parameters
     ----------
     site
         Only the nodes of this site.
+    retired
+        Those that are gone for good, too.
     """
     with session.start(options) as run:
-        page = run.client.nodes.list(site=site)
+        page = run.client.nodes.list(site=site, retired=retired or None)
     answers.listing(options, page, COLUMNS, empty="no nodes yet: `penstock site node-token SITE`")
 
 
@@ -117,3 +119,36 @@ def approve(id: str, /, *, options: Changing = UNSAID) -> None:
     """Approve all slots that the node proposes."""
     with session.start(options) as run:
         answers.thing(options, run.client.nodes.approve(id))
+
+
+@app.command
+def retire(id: str, /, *, reason: str, options: Options = UNSET) -> None:
+    """Take a node out of service for good: nothing new at once, retired after its last lease.
+
+    Parameters
+    ----------
+    reason
+        Kept in the audit log and shown beside the node.
+    """
+    with session.start(options) as run:
+        node = run.client.nodes.retire(id, reason=reason)
+    answers.thing(options, node, next=f"penstock node replace {id}")
+
+
+@app.command
+def replace(id: str, /, *, options: Changing = UNSAID) -> None:
+    """Make a single-use token with which another machine joins under a retired node's name."""
+    with session.start(options) as run:
+        made = run.client.nodes.replace(id)
+    answers.secret(options, made, made["token"])
+    screen.note(f"usable once, until {words.when(made['expires_at'])}")
+
+
+@app.command
+def rejoin(id: str, /, *, options: Changing = UNSAID) -> None:
+    """Make a single-use token with which a node that lost its key asks to come back."""
+    with session.start(options) as run:
+        made = run.client.nodes.create_rejoin_token(id)
+    answers.secret(options, made, made["token"])
+    screen.note(f"usable once, until {words.when(made['expires_at'])}")
+    screen.note(f"next: start the agent with it, then penstock reenrolment ls --node {id}")

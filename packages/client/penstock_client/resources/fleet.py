@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from penstock_client import requests
 from penstock_client.requests import Transport
 from penstock_client.resources import pages, single
-from penstock_client.views.fleet import JoinToken, Node, NodeChanges, Site, Slot
+from penstock_client.views.fleet import (
+    JoinToken,
+    Node,
+    NodeChanges,
+    Reenrolment,
+    Site,
+    Slot,
+)
 from penstock_client.views.pages import Page
 
 
@@ -43,8 +50,10 @@ class Sites:
 class Nodes:
     transport: Transport
 
-    def list(self, *, site: str | None = None) -> Page[Node]:
-        return pages.collect(self.transport, requests.get("nodes", site=site), Node)
+    def list(self, *, site: str | None = None, retired: bool | None = None) -> Page[Node]:
+        """Those that are retired, too, only if asked for."""
+        request = requests.get("nodes", site=site, retired=retired)
+        return pages.collect(self.transport, request, Node)
 
     def get(self, id: str) -> Node:
         return single.fetch(self.transport, requests.get("nodes", id), Node)
@@ -68,6 +77,42 @@ class Nodes:
     def approve(self, id: str) -> Node:
         """Approve all of the node's proposed slots."""
         return single.fetch(self.transport, requests.post("nodes", id, "approve"), Node)
+
+    def retire(self, id: str, *, reason: str) -> Node:
+        """Out of service for good, once its last lease is over. There is no way back."""
+        request = requests.post("nodes", id, "retire", reason=reason)
+        return single.fetch(self.transport, request, Node)
+
+    def replace(self, id: str) -> JoinToken:
+        """A single-use token with which another machine takes a retired node's place."""
+        return single.fetch(self.transport, requests.post("nodes", id, "replace"), JoinToken)
+
+    def create_rejoin_token(self, id: str) -> JoinToken:
+        """A single-use token with which a node that lost its key asks to come back."""
+        return single.fetch(self.transport, requests.post("nodes", id, "rejoin-token"), JoinToken)
+
+
+@dataclass(frozen=True)
+class Reenrolments:
+    """Machines that say they are nodes that lost their key."""
+
+    transport: Transport
+
+    def list(self, *, node: str | None = None, status: str | None = None) -> Page[Reenrolment]:
+        request = requests.get("reenrolments", node=node, status=status)
+        return pages.collect(self.transport, request, Reenrolment)
+
+    def get(self, id: str) -> Reenrolment:
+        return single.fetch(self.transport, requests.get("reenrolments", id), Reenrolment)
+
+    def approve(self, id: str, *, reason: str) -> Reenrolment:
+        """The node is who holds the new key; the leases that it held end."""
+        request = requests.post("reenrolments", id, "approve", reason=reason)
+        return single.fetch(self.transport, request, Reenrolment)
+
+    def reject(self, id: str, *, reason: str) -> Reenrolment:
+        request = requests.post("reenrolments", id, "reject", reason=reason)
+        return single.fetch(self.transport, request, Reenrolment)
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,40 @@ class Node(TypedDict):
     draining: bool
     connected: bool
     connected_at: str | None
+    retiring_at: str | None
+    retired_at: str | None
+    replaces: str | None
+    replaced_by: str | None
     leaf: str
     tags: list[str]
     site_tags: list[str]
     reserved_for: str | None
     price_micros_per_gpu_hour: int
+
+
+class Part(TypedDict):
+    """One kind of identities: which the node had and has, which are gone, which are new."""
+
+    kind: Literal["gpu", "nvme", "fabric", "product"]
+    same: list[str]
+    gone: list[str]
+    new: list[str]
+
+
+class Reenrolment(TypedDict):
+    id: str
+    node: str
+    node_name: str
+    site: str
+    status: Literal["waiting", "approved", "rejected"]
+    key: str
+    key_in_force: str
+    parts: list[Part]
+    differs: str
+    requested_at: str
+    decided_at: str | None
+    decided_by: str
+    decided_reason: str
 
 
 class NodeChanges(TypedDict, total=False):

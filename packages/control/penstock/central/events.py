@@ -19,6 +19,7 @@ from penstock.central.realms.clients import events as clients
 from penstock.central.realms.providers import events as providers
 from penstock.central.realms.sessions import events as sessions
 from penstock.central.realms.users import events as users
+from penstock.central.reenrolments import events as reenrolments
 from penstock.central.service_accounts import events as service_accounts
 from penstock.central.sites import events as sites
 from penstock.central.skus import events as skus
@@ -29,8 +30,8 @@ from penstock.central.usage import events as usage
 from penstock.kernel.catalogue import Catalogue
 
 NOUNS: Final = (  # as the documentation orders them
-    allocations, slots, usage, nodes, sites, skus, tenants, onboardings, organizations, projects,
-    policies, quotas, balances, pools, networks, templates, realms, users, sessions, clients,
-    providers, bindings, groups, service_accounts,
+    allocations, slots, usage, nodes, reenrolments, sites, skus, tenants, onboardings,
+    organizations, projects, policies, quotas, balances, pools, networks, templates, realms, users,
+    sessions, clients, providers, bindings, groups, service_accounts,
 )  # fmt: skip
 CATALOGUE: Final = Catalogue("/penstock/central", (each for noun in NOUNS for each in noun.EVENTS))

@@ -7,6 +7,7 @@ from google.protobuf.message import Message
 
 from penstock.central.allocations import cleanup, observation
 from penstock.central.nodes import discovery
+from penstock.central.reenrolments import requests
 from penstock.central.sites import service as sites
 from penstock.kernel.db import Tx
 from penstock.kernel.feed import Rejected
@@ -56,5 +57,7 @@ async def _dispatch(tx: Tx, site_id: SiteId, report: SiteReport) -> None:
             await observation.stepped(tx, site_id, report.stepped)
         case "cleanup":
             await cleanup.reported(tx, site_id, report.cleanup)
+        case "reenrolment":
+            await requests.requested(tx, site_id, report.reenrolment)
         case _:
             raise Rejected("this version does not know this kind of report")

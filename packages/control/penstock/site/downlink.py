@@ -1,7 +1,7 @@
 """The site's end of the agent link: join, and the two feeds of a connected node."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -13,7 +13,7 @@ from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Inbox, Outbox
 from penstock.kernel.listeners import Links
 from penstock.kernel.wakeups import Wakeups
-from penstock.site.nodes import discovery, enrolment, presence
+from penstock.site.nodes import discovery, enrolment, presence, reenrolment
 from penstock.site.nodes.enrolment import Door
 from penstock.site.nodes.model import Node
 from penstock.site.nodes.presence import Ending
@@ -95,7 +95,7 @@ class NodeLinks:
         holding = asyncio.create_task(self._hold(node, session, hold_s))
         fault = ""
         try:
-            await self._run(node, stream)
+            await self._while_enrolled(node, self._run(node, stream))
         except (link.ProtocolViolated, link.PeerObjected) as violation:
             fault = str(violation)
             raise
@@ -119,6 +119,25 @@ class NodeLinks:
         feed = tasks.orders(node.id)
         with Outbox(self._database, self._wakeups, feed) as outbox:
             await link.run(stream, outbox, Inbox(self._database, feed, handle))
+
+    async def _while_enrolled(self, node: Node, work: Coroutine[None, None, None]) -> None:
+        """Serve the link until it breaks, or until its key opens nothing any more."""
+        tasks = [asyncio.create_task(work), asyncio.create_task(self._until_revoked(node))]
+        try:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _until_revoked(self, node: Node) -> None:
+        """Raises Forbidden once the node is retired, or has another key."""
+        with self._wakeups.subscribe(reenrolment.changed(node.id)) as wakeup:
+            while True:
+                await self._database.run(lambda tx: presence.enrolled(tx, node.id, node.public_key))
+                await wakeup.wait()
 
     async def _connected(self, tx: Tx, peer: Peer, session: str) -> tuple[Node, float]:
         node, hold_s = await presence.connected(

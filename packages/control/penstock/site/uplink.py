@@ -16,7 +16,7 @@ from penstock.kernel.loops import Alone, Loop
 from penstock.kernel.wakeups import Wakeups
 from penstock.site import reports
 from penstock.site.leases import service as leases
-from penstock.site.nodes import enrolment
+from penstock.site.nodes import enrolment, reenrolment
 from penstock_contracts import VERSION, identity
 from penstock_contracts.link import ProtocolViolated
 from penstock_contracts.membership import Member
@@ -35,6 +35,12 @@ async def handle(member: Member, tx: Tx, body: bytes) -> None:
             await leases.receive(tx, order.allocation)
         case "node_token":
             await enrolment.permit(tx, order.node_token)
+        case "node_retired":
+            await reenrolment.retire(tx, order.node_retired)
+        case "node_key":
+            await reenrolment.replace_key(tx, order.node_key)
+        case "reenrolment_rejected":
+            await reenrolment.reject(tx, order.reenrolment_rejected)
         case _:
             raise Rejected("this version does not know this kind of order")
 

@@ -12,6 +12,7 @@ from penstock.central import fleet
 from penstock.central.access.authorization import authorize
 from penstock.central.allocations import metering, nudges, release, service, store
 from penstock.central.allocations.model import Allocation, Desired, Observed, Status
+from penstock.central.nodes import retirement
 from penstock.central.nodes import service as nodes
 from penstock.central.nodes.model import Node
 from penstock.central.sites import service as sites
@@ -39,7 +40,8 @@ async def abandon(tx: Tx, actor: Actor, id: str, reason: str) -> Allocation:
         return allocation
     _refuse_unless_stuck(allocation)
     held = await slots.held_by(tx, allocation.id)
-    evidence = _evidence(allocation, held, await nodes.get(tx, SYSTEM, allocation.where[1]))
+    node = await nodes.get(tx, SYSTEM, allocation.where[1])
+    evidence = _evidence(allocation, held, node)
     stopped = await _stop(tx, allocation)
     asked = await release.ask(tx, stopped, held)
     blocked = f"its release was abandoned: {reason}"
@@ -54,6 +56,7 @@ async def abandon(tx: Tx, actor: Actor, id: str, reason: str) -> Allocation:
         tx, "allocation.abandoned", asked.id, tenant_id=asked.tenant_id, by=actor.name,
         reason=reason,
     )  # fmt: skip
+    await retirement.settle(tx, node)
     nudges.nudge(tx)  # its quota may be what another waits for
     return replace(asked, abandoned_at=tx.now, blocked_reason=blocked)
 

@@ -16,6 +16,7 @@ from penstock.central.allocations import observation, store
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.allocations.observation import locked
 from penstock.central.allocations.store import Proven
+from penstock.central.nodes import retirement
 from penstock.central.nodes import service as nodes
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot, SlotState
@@ -52,6 +53,7 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
     if await store.finish_if_freed(tx, allocation.id):
         await observation.freed(tx, allocation)
         events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
+        await retirement.settle(tx, node)
 
 
 def missing(report: CleanupReported) -> str:

@@ -203,6 +203,19 @@ async def held_by(tx: Tx, tenant_id: TenantId) -> int:
     return count
 
 
+async def held_on(tx: Tx, node_id: NodeId) -> list[AllocationId]:
+    """The leases that hold slots of a node, but for those whose release was abandoned."""
+    rows = await tx.fetch(
+        """
+        SELECT DISTINCT a.id FROM slots s JOIN claims c ON c.slot_id = s.id AND c.freed_at IS NULL
+            JOIN allocations a ON a.id = c.allocation_id
+        WHERE s.node_id = $1 AND a.abandoned_at IS NULL ORDER BY a.id
+        """,
+        node_id,
+    )
+    return [AllocationId(row["id"]) for row in rows]
+
+
 async def running_slices(
     tx: Tx, families: Sequence[str], site_ids: Sequence[str]
 ) -> list[asyncpg.Record]:

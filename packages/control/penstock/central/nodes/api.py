@@ -57,6 +57,10 @@ class NodeView(View):
     connected: bool
     connected_at: datetime | None
     enrolled_at: datetime
+    retiring_at: datetime | None
+    retired_at: datetime | None
+    replaces: str | None
+    replaced_by: str | None
     leaf: str
     tags: list[str]
     site_tags: list[str]
@@ -74,13 +78,17 @@ class NodeView(View):
             hardware=node.hardware,
             family=node.family,
             gpus=len(gpus),
-            gpus_free=sum(slot.state is SlotState.APPROVED for slot in gpus),
+            gpus_free=sum(slot.state is SlotState.APPROVED for slot in gpus if not node.retired_at),
             posture=standing,
             posture_reason=reason,
             draining=node.draining,
             connected=node.connected,
             connected_at=node.presence_at,
             enrolled_at=node.enrolled_at,
+            retiring_at=node.retiring_at,
+            retired_at=node.retired_at,
+            replaces=node.replaces,
+            replaced_by=node.replaced_by,
             leaf=node.leaf,
             tags=list(node.tags),
             site_tags=list(node.site_tags),
@@ -95,9 +103,10 @@ async def list_nodes(
     tx: Tx,
     paging: PageQuery,
     site: Annotated[str | None, Query(max_length=64)] = None,
+    retired: Annotated[bool, Query()] = False,
 ) -> Page[NodeView]:
-    """Every node, with its posture."""
-    nodes = await service.page(tx, actor, site, paging.after, paging.fetch)
+    """Every node, with its posture; with `retired`, those that are gone, too."""
+    nodes = await service.page(tx, actor, site, paging.after, paging.fetch, retired=retired)
     ids = [node.id for node in nodes]
     held = await slots.by_node(tx, ids)
     wrong = await impossible.wrong(tx, ids)
@@ -111,13 +120,13 @@ async def list_nodes(
 @router.get("/{id}")
 async def get_node(id: str, actor: Caller, tx: Tx) -> NodeView:
     """One node."""
-    return await _view(tx, await service.get(tx, actor, id))
+    return await view(tx, await service.get(tx, actor, id))
 
 
 @router.patch("/{id}")
 async def change_node(id: str, body: NodeChange, actor: Caller, tx: Tx) -> NodeView:
     """Say what policy goes by: tags, for whom it is reserved, its price, its fabric leaf."""
-    return await _view(tx, await service.change(tx, actor, id, body.changes()))
+    return await view(tx, await service.change(tx, actor, id, body.changes()))
 
 
 @router.get("/{id}/slots")
@@ -132,13 +141,13 @@ async def list_node_slots(id: str, actor: Caller, tx: Tx) -> Page[SlotView]:
 async def drain_node(id: str, actor: Caller, tx: Tx, body: Drain | None = None) -> NodeView:
     """Place nothing new here. Leases that run go on."""
     reason = (body.reason if body else "") or tx.reason
-    return await _view(tx, await service.drain(tx, actor, id, draining=True, reason=reason))
+    return await view(tx, await service.drain(tx, actor, id, draining=True, reason=reason))
 
 
 @router.post("/{id}/undrain", status_code=200)
 async def undrain_node(id: str, actor: Caller, tx: Tx) -> NodeView:
     """Place here again."""
-    return await _view(tx, await service.drain(tx, actor, id, draining=False, reason=""))
+    return await view(tx, await service.drain(tx, actor, id, draining=False, reason=""))
 
 
 @router.post("/{id}/approve", status_code=200)
@@ -146,10 +155,10 @@ async def approve_node(id: str, actor: Caller, tx: Tx) -> NodeView:
     """Approve every proposed slot of the node."""
     node = await service.get(tx, actor, id)
     await slots.approve(tx, actor, node.id, None)
-    return await _view(tx, node)
+    return await view(tx, node)
 
 
-async def _view(tx: Tx, node: Node) -> NodeView:
+async def view(tx: Tx, node: Node) -> NodeView:
     held = await slots.by_node(tx, [node.id])
     wrong = await impossible.wrong(tx, [node.id])
     return NodeView.of(node, held.get(node.id, []), wrong.get(node.id, ""))

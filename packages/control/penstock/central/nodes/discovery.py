@@ -9,7 +9,7 @@ failed, until a later one passes; leases that run there go on.
 from google.protobuf import json_format
 
 from penstock.central import fleet
-from penstock.central.nodes import store
+from penstock.central.nodes import joining, store
 from penstock.central.nodes.model import Node
 from penstock.central.sites import service as sites
 from penstock.central.slots import service as slots
@@ -51,6 +51,8 @@ async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
     if not await store.put(tx, id, site_id, report.name, report.public_key):
         # Its key vouches for its proofs: a site that could change it could make them itself.
         raise Rejected(f"node {id} belongs to another site, or was enrolled with another key")
+    if not known:
+        await joining.take_place(tx, site_id, id, report.token_id)
     await fleet.changed(tx, id)
     audit.record(
         tx, SYSTEM, "node.enrol", id, site=site_id, name=report.name,
@@ -63,6 +65,8 @@ async def enrolled(tx: Tx, site_id: SiteId, report: NodeEnrolled) -> None:
 async def present(tx: Tx, site_id: SiteId, report: NodePresence) -> None:
     await fleet.lock(tx)
     node = await node_of(tx, site_id, report.node_id)
+    if node.retired_at is not None:
+        return  # said before the site heard of it
     away_reason = "" if report.connected else _line(report.reason, AWAY_REASON_LENGTH_MAX)
     if (node.connected, node.away_reason) == (report.connected, away_reason):
         return
@@ -77,9 +81,11 @@ async def discovered(tx: Tx, site_id: SiteId, signed: Signed) -> None:
     await fleet.lock(tx)
     claimed = TaskResult.FromString(signed.payload)
     node = await node_of(tx, site_id, claimed.node_id)
+    if node.retired_at is not None:
+        return
     result = TaskResult.FromString(identity.verify(node.public_key, signed))
     topology = result.topology
-    fault = _nonsense(topology) or await slots.propose(tx, node.id, topology)
+    fault = nonsense(topology) or await slots.propose(tx, node.id, topology)
     if fault:
         await store.set_fault(tx, node.id, fault)
         events.emit(tx, "node.faulted", node.id, fault=fault)
@@ -115,7 +121,7 @@ def _line(said: str, length_max: int = CHECK_LENGTH_MAX) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in said[:length_max])
 
 
-def _nonsense(topology: Topology) -> str:
+def nonsense(topology: Topology) -> str:
     """Why the topology cannot be one; empty if it can."""
     if not 1 <= len(topology.slots) <= GPUS_MAX:
         return f"it reports {len(topology.slots)} GPUs; 1 to {GPUS_MAX} are possible"

@@ -61,6 +61,20 @@ EVENTS: Final = (
         },
     ),
     EventType(
+        "node.retiring",
+        "Nothing new is placed on the node; it is retired once its last lease is over.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT, "reason": TEXT},
+    ),
+    EventType(
+        "node.retired",
+        "The node is gone for good: its key opens nothing, its name is free.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT, "reason": TEXT},
+    ),
+    EventType(
         "node.drained",
         "Nothing new is placed on the node; leases that run there go on.",
         Audience.PLATFORM,

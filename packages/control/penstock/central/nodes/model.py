@@ -10,6 +10,8 @@ from penstock_contracts.ids import NodeId, SiteId, TenantId
 
 
 class Posture(StrEnum):
+    RETIRED = "retired"  # gone for good; its history stays
+    RETIRING = "retiring"  # leases end as they would, new ones stop, then it is retired
     FULLY_AVAILABLE = "fully_available"  # nothing claimed, and schedulable
     PARTIALLY_ALLOCATED = "partially_allocated"  # some approved slots are claimed
     FULLY_ALLOCATED_BY_SLICES = "fully_allocated_by_slices"  # no slot is left
@@ -42,10 +44,22 @@ class Node:
     site_away: bool
     reserved_for: TenantId | None
     price_micros_per_gpu_hour: int  # what its source asks; 0 if that is not known
+    retiring_at: datetime | None
+    retired_at: datetime | None
+    retire_reason: str
+    replaces: NodeId | None  # whose place it took
+    replaced_by: NodeId | None
 
     @property
     def tags_all(self) -> frozenset[str]:
         return frozenset((*self.tags, *self.site_tags))
+
+
+class Purpose(StrEnum):
+    """What a token that names a node is for."""
+
+    REPLACE = "replace"  # another machine takes the place of a retired node
+    REJOIN = "rejoin"  # the node comes back under a new key
 
 
 class Changes(TypedDict, total=False):
@@ -89,6 +103,9 @@ def posture(node: Node, slots: list[Slot], impossible: str = "") -> tuple[Postur
     chassis = [slot for slot in slots if slot.kind == "chassis"]
     gpus = [slot for slot in slots if slot.kind == "gpu"]
     stuck = [slot for slot in slots if slot.state is SlotState.CLEANUP_BLOCKED]
+    if node.retiring_at:
+        standing = Posture.RETIRED if node.retired_at else Posture.RETIRING
+        return standing, node.retire_reason
     if wrong := node.fault or impossible or node.unready:
         return Posture.UNAVAILABLE, wrong
     if not any(slot.approved_at for slot in gpus):

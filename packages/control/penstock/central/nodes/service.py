@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from google.protobuf import json_format
+
 from penstock.central import fleet
 from penstock.central.access.authorization import (
     Resource,
@@ -16,21 +18,22 @@ from penstock.central.tenants.model import Status
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Invalid, NotFound
+from penstock.kernel.errors import Conflict, Invalid, NotFound
 from penstock_contracts.ids import NodeId, TenantId
+from penstock_contracts.wire_pb2 import Topology
 
 FIELDS: Final = {"leaf_assigned": "leaf"}  # columns whose value a node has under another name
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> Node:
-    return await _permitted(tx, actor, "node.view", id)
+    return await permitted(tx, actor, "node.view", id)
 
 
 def resource(node: Node) -> Resource:
     return Resource("node", node.id, site_id=node.site_id)
 
 
-async def _permitted(tx: Tx, actor: Actor, action: str, id: str) -> Node:
+async def permitted(tx: Tx, actor: Actor, action: str, id: str) -> Node:
     authorize_fleet(actor, "node", id)
     node = await store.get(tx, id)
     authorize(actor, action, resource(node))
@@ -42,16 +45,28 @@ async def find(tx: Tx, ids: list[NodeId] | None) -> list[Node]:
     return await store.find(tx, ids)
 
 
-async def page(tx: Tx, actor: Actor, site_id: str | None, after: str, limit: int) -> list[Node]:
+async def page(
+    tx: Tx, actor: Actor, site_id: str | None, after: str, limit: int, *, retired: bool
+) -> list[Node]:
     reach = authorize_list(actor, "node")
-    return await store.page(tx, reach, site_id, after, limit)
+    return await store.page(tx, reach, site_id, after, limit, retired=retired)
+
+
+def refuse_retired(node: Node) -> None:
+    if node.retired_at is not None:
+        raise Conflict(
+            f"node {node.id} is retired; nothing about it changes any more",
+            code="node_retired",
+            suggestion=f"enrol a machine in its place: POST /v1/nodes/{node.id}/replace",
+        )
 
 
 async def change(tx: Tx, actor: Actor, id: str, changes: Changes) -> Node:
     """What policy goes by: tags, for whom it is reserved, its price, its fabric leaf."""
-    await _permitted(tx, actor, "node.update", id)
+    await permitted(tx, actor, "node.update", id)
     await fleet.lock(tx)
     node = await store.get(tx, id)
+    refuse_retired(node)
     if not changes:
         return node
     if reserved_for := changes.get("reserved_for"):
@@ -86,9 +101,10 @@ async def _tenant(tx: Tx, reference: str) -> TenantId:
 
 async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -> Node:
     """Stop (or resume) placing on a node. Leases that run there go on."""
-    await _permitted(tx, actor, "node.drain", id)
+    await permitted(tx, actor, "node.drain", id)
     await fleet.lock(tx)
     node = await store.get(tx, id)
+    refuse_retired(node)
     if node.draining == draining:
         return node
     await store.set_draining(tx, node.id, draining, reason)
@@ -99,3 +115,13 @@ async def drain(tx: Tx, actor: Actor, id: str, *, draining: bool, reason: str) -
     happened = "node.drained" if draining else "node.undrained"
     events.emit(tx, happened, node.id, reason=reason)
     return await store.get(tx, id)
+
+
+async def topology(tx: Tx, id: NodeId) -> Topology:
+    """What the node last said that it is made of; nothing, if it never did."""
+    said = await store.topology(tx, id)
+    return json_format.ParseDict(said or {}, Topology())
+
+
+async def owner_of_key(tx: Tx, public_key: bytes) -> NodeId | None:
+    return await store.by_key(tx, public_key)

@@ -145,8 +145,18 @@ async def create_token(tx: Tx, actor: Actor, reference: str, trust: Trust) -> Is
 async def create_node_tokens(
     tx: Tx, actor: Actor, reference: str, count: int, trust: Trust
 ) -> list[IssuedToken]:
-    """Permissions for nodes to join. The site learns their hashes, and checks them itself."""
+    """Permissions for nodes to join."""
     site = await _permitted(tx, actor, "site.join", reference)
+    issued = [issue_node_token(tx, site, trust) for _ in range(count)]
+    audit.record(tx, actor, "site.node_tokens_create", site.id, count=count)
+    return issued
+
+
+def issue_node_token(
+    tx: Tx, site: Site, trust: Trust, *, name: str = "", rejoins: str = ""
+) -> IssuedToken:
+    """A permission for one node to join: for any, for one of this name, or for this node to come
+    back. The site learns its hash, and checks it itself."""
     if not site.join_address or site.public_key is None or site.ca_public_key is None:
         raise Conflict(
             f"site {site.name!r} has not connected yet, so no node can join it",
@@ -155,18 +165,18 @@ async def create_node_tokens(
         )
     expires_at = tx.now + TOKEN_LIFE
     root = roots.above(trust.root, site.id, site.ca_public_key)
-    issued: list[IssuedToken] = []
-    for _ in range(count):
-        secret = join.new_secret()
-        name = server_name(site.id)
-        token = JoinToken(TokenId.new(), secret, site.join_address, name, root.der, site.public_key)
-        permission = NodeToken(
-            token_id=token.id,
-            secret_sha256=join.hash_secret(secret),
-            expires_at_us=db.to_us(expires_at),
-        )
-        order = SiteOrder(site_id=site.id, node_token=permission)
-        feed.append(tx, orders(site.id), order.SerializeToString())
-        issued.append(IssuedToken(token.id, token.encode(), expires_at))
-    audit.record(tx, actor, "site.node_tokens_create", site.id, count=count)
-    return issued
+    secret = join.new_secret()
+    token = JoinToken(
+        TokenId.new(), secret, site.join_address, server_name(site.id), root.der, site.public_key,
+        rejoins,
+    )  # fmt: skip
+    permission = NodeToken(
+        token_id=token.id,
+        secret_sha256=join.hash_secret(secret),
+        expires_at_us=db.to_us(expires_at),
+        name=name,
+        rejoins=rejoins,
+    )
+    order = SiteOrder(site_id=site.id, node_token=permission)
+    feed.append(tx, orders(site.id), order.SerializeToString())
+    return IssuedToken(token.id, token.encode(), expires_at)

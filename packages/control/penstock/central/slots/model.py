@@ -15,6 +15,7 @@ class SlotState(StrEnum):
     CLAIMED = "claimed"  # a lease holds it
     CLEANING = "cleaning"  # the lease is over; cleanup is not proven yet
     CLEANUP_BLOCKED = "cleanup_blocked"  # the proof was not enough
+    RETIRED = "retired"  # clean, and gone with its node
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,12 @@ class Slot:
     allocation_id: AllocationId | None  # of the live claim
     cleanup_nonce: bytes | None
     blocked_reason: str
+    retired_at: datetime | None = None
 
     @property
     def state(self) -> SlotState:
+        if self.retired_at is not None:
+            return SlotState.RETIRED
         if self.allocation_id is None:
             return SlotState.APPROVED if self.approved_at else SlotState.PROPOSED
         if self.blocked_reason:

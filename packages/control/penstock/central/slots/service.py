@@ -74,6 +74,11 @@ def _gpu(node_id: NodeId, proposed: ProposedSlot) -> Slot:
     )  # fmt: skip
 
 
+async def retire(tx: Tx, node_id: NodeId) -> None:
+    """They go with their node. What is not proven clean stays as it is, and keeps its GPU."""
+    await store.retire(tx, node_id)
+
+
 async def approve(tx: Tx, actor: Actor, node_id: NodeId, only: SlotId | None) -> None:
     """Promote proposed slots of a node (or one of them) to schedulable ones."""
     authorize(actor, "slot.approve", await resource(tx, node_id, only))

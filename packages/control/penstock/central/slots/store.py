@@ -13,7 +13,8 @@ SELECT = """
     SELECT s.id, s.node_id, s.kind, s.index, s.gpu_uuid, s.pci_address, s.nvme_serial,
         s.fabric_guid, s.numa_node, s.cpus, s.memory_mib, s.cleanup_steps, s.approved_at,
         coalesce(c.fence, (SELECT max(fence) FROM cleanup_proofs WHERE slot_id = s.id), 0) AS fence,
-        c.allocation_id, c.cleanup_nonce, coalesce(c.blocked_reason, '') AS blocked_reason
+        c.allocation_id, c.cleanup_nonce, coalesce(c.blocked_reason, '') AS blocked_reason,
+        s.retired_at
     FROM slots s LEFT JOIN claims c ON c.slot_id = s.id AND c.freed_at IS NULL
 """
 ORDER = "ORDER BY s.node_id, s.kind, s.index"
@@ -60,7 +61,11 @@ async def of_allocation(tx: Tx, id: AllocationId) -> list[Slot]:
 
 async def owner_of_gpus(tx: Tx, uuids: list[str]) -> dict[str, NodeId]:
     rows = await tx.fetch(
-        "SELECT gpu_uuid, node_id FROM slots WHERE kind = 'gpu' AND gpu_uuid = ANY($1)", uuids
+        """
+        SELECT gpu_uuid, node_id FROM slots
+        WHERE kind = 'gpu' AND retired_at IS NULL AND gpu_uuid = ANY($1)
+        """,
+        uuids,
     )
     return {row["gpu_uuid"]: NodeId(row["node_id"]) for row in rows}
 
@@ -86,4 +91,18 @@ async def add(tx: Tx, slots: list[Slot]) -> None:
 async def approve(tx: Tx, ids: list[SlotId], by: str) -> None:
     await tx.execute(
         "UPDATE slots SET approved_at = $2, approved_by = $3 WHERE id = ANY($1)", ids, tx.now, by
+    )
+
+
+async def retire(tx: Tx, node_id: NodeId) -> None:
+    """Those that are proven clean, while their chassis is: the others keep their GPU."""
+    await tx.execute(
+        """
+        UPDATE slots s SET retired_at = $2
+        WHERE s.node_id = $1 AND NOT EXISTS (
+            SELECT FROM slots o JOIN claims c ON c.slot_id = o.id AND c.freed_at IS NULL
+            WHERE o.node_id = s.node_id AND (o.id = s.id OR o.kind = 'chassis'))
+        """,
+        node_id,
+        tx.now,
     )

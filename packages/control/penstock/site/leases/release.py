@@ -11,7 +11,7 @@ from penstock.kernel.db import Tx
 from penstock.site.leases import hands, service, store
 from penstock.site.leases.saga import Saga, Step, StepFailed, Superseded
 from penstock.site.leases.store import Lease
-from penstock.site.nodes import presence
+from penstock.site.nodes import presence, reenrolment
 from penstock.site.tasks.service import NoAnswer, Tasks
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.wire_pb2 import TaskResult
@@ -65,6 +65,8 @@ class Release:
         async def begin(tx: Tx) -> None:
             if (await store.get(tx, lease.id)).revision != lease.revision:
                 raise Superseded
+            if await presence.is_retired(tx, lease.document.node_id):
+                raise StepFailed("its node is retired, so nobody can clean it")
             await service.report_step(tx, lease, NAME, "clean", wire.STEP_STATUS_STARTED)
 
         attempt = failures = 0
@@ -90,9 +92,15 @@ class Release:
         async def worth_asking(tx: Tx) -> bool:
             if (await store.get(tx, lease.id)).revision != lease.revision:
                 return True
-            return await presence.is_connected(tx, lease.document.node_id)
+            node_id = lease.document.node_id
+            return await presence.is_connected(tx, node_id) or await presence.is_retired(
+                tx, node_id
+            )
 
-        told = (presence.back(lease.document.node_id), service.superseded(lease.id))
+        node_id = lease.document.node_id
+        told = (
+            presence.back(node_id), reenrolment.changed(node_id), service.superseded(lease.id),
+        )  # fmt: skip
         with self._tasks.wakeups.subscribe(*told) as wakeup:
             while not await self._database.run(worth_asking):
                 await wakeup.wait()

@@ -10,3 +10,12 @@ class Node:
     id: NodeId
     name: str
     public_key: bytes
+    retired: bool = False  # its key opens nothing any more
+
+
+@dataclass(frozen=True)
+class Token:
+    """Whom a join token is for: anybody, whoever has this name, or a node that comes back."""
+
+    name: str = ""
+    rejoins: str = ""

@@ -10,7 +10,7 @@ from penstock.kernel import db, wakeups
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Forbidden
 from penstock.site import reports
-from penstock.site.nodes import store
+from penstock.site.nodes import enrolment, store
 from penstock.site.nodes.model import Node
 from penstock.site.nodes.store import Connection
 from penstock_contracts.ids import NodeId
@@ -39,9 +39,7 @@ async def connected(
 
     Forbidden if it is not enrolled here with this key, or not any more.
     """
-    node = await store.get(tx, id)
-    if node is None or node.public_key != public_key:
-        raise Forbidden("this node is not enrolled here with this key")
+    node = await enrolled(tx, id, public_key)
     before = await store.connection(tx, node.id)
     if before.connected and before.session != session:  # it takes over from one that did not end
         before = _ended(tx, before, Ending(), hold_s)
@@ -52,6 +50,20 @@ async def connected(
     await store.keep_connection(tx, now)
     wakeups.notify(tx, back(node.id))
     return node, wait_s
+
+
+async def enrolled(tx: Tx, id: str, public_key: bytes) -> Node:
+    """The node, if this is its key now. Forbidden if it is not, or not any more."""
+    node = await store.get(tx, id)
+    enrolment.refuse_retired(node)
+    if node is None or node.public_key != public_key:
+        raise Forbidden("this node is not enrolled here with this key")
+    return node
+
+
+async def is_retired(tx: Tx, id: str) -> bool:
+    node = await store.get(tx, id)
+    return node is not None and node.retired
 
 
 async def is_connected(tx: Tx, id: str) -> bool:

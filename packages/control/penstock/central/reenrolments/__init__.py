@@ -1,0 +1,1 @@
+"""Nodes that lost their key and came back with another one: an operator decides."""
