@@ -1,26 +1,22 @@
 """Where realms can be, as tests need them: each with a way to be a person there."""
 
+import asyncio
 import os
 import secrets
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import httpx2
 
 from penstock.central.onboardings import founding
-from penstock.central.realms.embedded import Embedded
-from penstock.central.realms.hosts.keycloak.admin import Admin
-from penstock.central.realms.hosts.keycloak.provider import Keycloak
-from penstock.central.realms.keys.service import Keyring
-from penstock.central.realms.passwords import Passwords
-from penstock.central.realms.service import Realms
 from penstock.central.tenants.model import Status
-from penstock.kernel import sealing
+from penstock.drivers.keycloak.admin import Admin
 from penstock.kernel.actor import SYSTEM
-from penstock_contracts.realms import RealmProvider, Wanted
+from penstock_contracts.drivers import registry
+from penstock_contracts.drivers.realm import REALM, RealmProvider, Wanted
+from penstock_contracts.drivers.secrets import Secret
 
 from . import keycloak_emulator
 from .keycloak_emulator import ADMIN, SECRET, Emulator
@@ -32,42 +28,29 @@ REAL_SECRET_FILE = "PENSTOCK_TEST_KEYCLOAK_SECRET_FILE"  # of client `penstock` 
 API = "http://127.0.0.1:9"
 
 
-class Host(Protocol):
-    """A provider, and what only the outside of it can show."""
-
-    @property
-    def provider(self) -> RealmProvider: ...
-
-    async def wanted(self) -> Wanted:
-        """A tenant without a realm."""
-        ...
-
-    async def another(self, wanted: Wanted) -> Wanted:
-        """The same name, for another tenant."""
-        ...
-
-    async def exists(self, wanted: Wanted) -> bool: ...
-
-    async def people(self, wanted: Wanted) -> list[tuple[str, bool]]:
-        """Who is there or invited, and whether their address is verified."""
-        ...
-
-    async def become(self, wanted: Wanted, email: str) -> None:
-        """Whoever was invited proves that the address is theirs and chooses a password."""
-        ...
-
-    async def tokens(self, wanted: Wanted, email: str) -> Json | None:
-        """Of the command line, for someone who is in; None if they are refused."""
-        ...
-
-
 @dataclass(frozen=True)
 class AtKeycloak:
-    provider: Keycloak
+    provider: RealmProvider
+    admin: Admin  # as its operator has it
+    secret: str
 
     @property
-    def admin(self) -> Admin:
-        return self.provider.admin
+    def secrets(self) -> Sequence[str]:
+        return (self.secret,)
+
+    @asynccontextmanager
+    async def silent(self) -> AsyncGenerator[RealmProvider, None]:
+        async def hold(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()  # until the caller gave up
+            writer.close()
+
+        server = await asyncio.start_server(hold, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, keycloak(f"http://127.0.0.1:{port}", self.secret, 0.2) as provider:
+            yield provider
+
+    async def tidy(self, wanted: Wanted) -> None:
+        await self.provider.remove(wanted)
 
     async def wanted(self) -> Wanted:
         name = f"t-{secrets.token_hex(4)}"
@@ -125,7 +108,18 @@ class AtKeycloak:
 @dataclass(frozen=True)
 class AtCentral:
     central: Central
-    provider: Embedded
+    provider: RealmProvider
+
+    @property
+    def secrets(self) -> Sequence[str]:
+        return (self.central.settings.database_url,)
+
+    @asynccontextmanager
+    async def silent(self) -> AsyncGenerator[None, None]:
+        yield None  # it is in the same process
+
+    async def tidy(self, wanted: Wanted) -> None:
+        """A realm of ours keeps its people; its database goes with the test."""
 
     async def wanted(self) -> Wanted:
         return await self._tenant(f"t-{secrets.token_hex(4)}", None)
@@ -177,24 +171,54 @@ class AtCentral:
             await browser.client.aclose()
 
 
-def at_central(central: Central) -> AtCentral:
-    seal = sealing.load_or_create(central.settings.data / "seal.key")
-    realms = Realms(
-        central.database, central.settings.url, seal, Keyring(central.database, seal), Passwords()
-    )
-    return AtCentral(central, Embedded(realms))
-
-
-def at_emulator(emulator: Emulator, *, timeout_s: float = 5.0) -> AtKeycloak:
-    return AtKeycloak(Keycloak(Admin(emulator.address, ADMIN, SECRET, timeout_s)))
-
-
-def at_real() -> AtKeycloak:
-    secret = Path(os.environ[REAL_SECRET_FILE]).read_text().strip()
-    return AtKeycloak(Keycloak(Admin(os.environ[REAL], ADMIN, secret, 60.0)))
+@asynccontextmanager
+async def at_central(central: Central) -> AsyncGenerator[AtCentral, None]:
+    url, public_url = Secret(central.settings.database_url), central.settings.url
+    driver = registry.find(REALM, "embedded")
+    async with driver.open(driver.config(url, public_url)) as provider:
+        yield AtCentral(central, provider)
 
 
 @asynccontextmanager
-async def emulated(*, timeout_s: float = 5.0) -> AsyncGenerator[tuple[Emulator, AtKeycloak], None]:
-    async with keycloak_emulator.running() as emulator:
-        yield emulator, at_emulator(emulator, timeout_s=timeout_s)
+async def at_keycloak(
+    address: str, secret: str, timeout_s: float = 5.0
+) -> AsyncGenerator[AtKeycloak, None]:
+    async with keycloak(address, secret, timeout_s) as provider:
+        yield AtKeycloak(provider, Admin(address, ADMIN, secret, 60.0), secret)
+
+
+def at_real() -> AbstractAsyncContextManager[AtKeycloak]:
+    secret = Path(os.environ[REAL_SECRET_FILE]).read_text().strip()
+    return at_keycloak(os.environ[REAL], secret, 60.0)
+
+
+@asynccontextmanager
+async def emulated() -> AsyncGenerator[tuple[Emulator, AtKeycloak], None]:
+    async with (
+        keycloak_emulator.running() as emulator,
+        at_keycloak(emulator.address, SECRET) as host,
+    ):
+        yield emulator, host
+
+
+def keycloak(
+    address: str, secret: str, timeout_s: float
+) -> AbstractAsyncContextManager[RealmProvider]:
+    driver = registry.find(REALM, "keycloak")
+    return driver.open(driver.config(address, Secret(secret), ADMIN, timeout_s))
+
+
+def drivers_file(folder: Path, emulator: Emulator) -> Path:
+    """As an operator writes it."""
+    (folder / "secret").write_text(SECRET)
+    file = folder / "drivers.toml"
+    file.write_text(
+        f"""
+        [realm.keycloak]
+        url = "{emulator.address}"
+        client_id = "{ADMIN}"
+        secret = {{ file = "{folder / "secret"}" }}
+        timeout_s = 2
+        """
+    )
+    return file

@@ -11,12 +11,13 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
 from penstock.local.postgres import EmbeddedPostgres
-from penstock_contracts.realms import Wanted
+from penstock_contracts.drivers.realm import Wanted
 
-from . import keycloak_emulator, plane, realm_forger, realm_hosts
-from .keycloak_emulator import SECRET, Emulator, new_key
+from . import plane, realm_forger, realm_hosts
+from .keycloak_emulator import Emulator, new_key
 from .plane import Central, Json
 from .realm_forger import Header
+from .realm_hosts import AtKeycloak
 from .realm_stage import Realm
 from .test_bad_input import census
 from .test_forgeries import without_none
@@ -37,6 +38,7 @@ class Loot:
     tokens: Json
     theirs: str  # a good token of globex's, at the same Keycloak
     embedded: Json  # good tokens of initech's, whose realm is central's own
+    host: AtKeycloak
 
     @property
     def header(self) -> Header:
@@ -72,14 +74,11 @@ async def loot(
 ) -> AsyncGenerator[Loot, None]:
     url = server.create_database("hosted_forgeries", template=templates["central"])
     folder = tmp_path_factory.mktemp("hosted-forgeries")
-    (folder / "secret").write_text(SECRET)
-    async with keycloak_emulator.running() as emulator:
+    async with realm_hosts.emulated() as (emulator, host):
         settings: Json = {
-            "keycloak_url": emulator.address, "keycloak_secret_file": folder / "secret",
-            "bad_keys_burst": 10_000,
+            "drivers": realm_hosts.drivers_file(folder, emulator), "bad_keys_burst": 10_000,
         }  # fmt: skip
         async with plane.running(url, folder / "central", **settings) as central:
-            host = realm_hosts.at_emulator(emulator)
             tokens: dict[str, Json] = {}
             tenants: dict[str, str] = {}
             for name in ("acme", "globex"):
@@ -94,7 +93,7 @@ async def loot(
             embedded = await initech.device(bob)
             await bob.client.aclose()
             theirs = tokens["globex"]["access_token"]
-            loot = Loot(central, emulator, tenants["acme"], tokens["acme"], theirs, embedded)
+            loot = Loot(central, emulator, tenants["acme"], tokens["acme"], theirs, embedded, host)
             for token in (loot.tokens["access_token"], theirs):
                 assert (await central.caller(token).get("/v1/me")).status == 200
             yield loot
@@ -268,10 +267,9 @@ async def test_a_key_of_each_kind_is_believed_as_it_is_published(
     begun = await loot.central.platform.made("/v1/onboardings", **file)
     tenant = (await ended(loot.central, begun["id"]))["tenant"]
     loot.emulator.realms[name].key = new_key(algorithm)
-    host = realm_hosts.at_emulator(loot.emulator)
     wanted = Wanted(tenant, name, "", "")
-    await host.become(wanted, ADA)
-    tokens = await host.tokens(wanted, ADA)
+    await loot.host.become(wanted, ADA)
+    tokens = await loot.host.tokens(wanted, ADA)
     assert tokens
     assert realm_forger.parts(tokens["access_token"])[0]["alg"] == algorithm
     me = await loot.central.caller(tokens["access_token"]).get("/v1/me")

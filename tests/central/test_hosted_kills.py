@@ -14,8 +14,8 @@ from protocol.replicas import Replica
 from penstock.kernel import db
 from penstock_contracts import failpoints
 
-from . import keycloak_emulator, plane
-from .keycloak_emulator import SECRET, Emulator, Kept
+from . import keycloak_emulator, plane, realm_hosts
+from .keycloak_emulator import Emulator, Kept
 from .plane import Central, Json
 from .test_onboarding import ended
 
@@ -70,9 +70,8 @@ class Stage:
 
 @pytest.fixture
 async def stage(central_url: str, tmp_path: Path) -> AsyncGenerator[Stage, None]:
-    points, secret = tmp_path / "points", tmp_path / "secret"
+    points = tmp_path / "points"
     points.mkdir()
-    secret.write_text(SECRET)
     replica = Replica("central-1", central_url, tmp_path)
     listen = replica.environment["PENSTOCK_CENTRAL_HTTP_LISTEN"]
     settings = plane.settings(central_url, tmp_path, http_listen=listen)
@@ -82,8 +81,7 @@ async def stage(central_url: str, tmp_path: Path) -> AsyncGenerator[Stage, None]
     ):
         replica.environment |= {
             "PENSTOCK_CENTRAL_BOOTSTRAP_TOKEN_FILE": str(settings.bootstrap_token_file),
-            "PENSTOCK_CENTRAL_KEYCLOAK_URL": emulator.address,
-            "PENSTOCK_CENTRAL_KEYCLOAK_SECRET_FILE": str(secret),
+            "PENSTOCK_CENTRAL_DRIVERS": str(realm_hosts.drivers_file(tmp_path, emulator)),
             failpoints.FOLDER: str(points),
         }
         database = await db.connect(central_url, "central", size=2)

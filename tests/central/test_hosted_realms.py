@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from penstock_contracts.realms import Wanted
+from penstock_contracts.drivers.realm import Wanted
 
 from . import keycloak_emulator, plane, realm_forger, realm_hosts
 from .conftest import catalog
@@ -66,15 +66,10 @@ class Stage:
 
 @pytest.fixture
 async def stage(central_url: str, tmp_path: Path) -> AsyncGenerator[Stage, None]:
-    secret = tmp_path / "secret"
-    secret.write_text(SECRET)
-    async with keycloak_emulator.running() as emulator:
-        settings: Json = {
-            "keycloak_url": emulator.address, "keycloak_secret_file": secret,
-            "keycloak_timeout_s": 2.0,
-        }  # fmt: skip
-        async with plane.running(central_url, tmp_path / "central", **settings) as central:
-            yield Stage(central, emulator, realm_hosts.at_emulator(emulator))
+    async with realm_hosts.emulated() as (emulator, host):
+        file = realm_hosts.drivers_file(tmp_path, emulator)
+        async with plane.running(central_url, tmp_path / "central", drivers=file) as central:
+            yield Stage(central, emulator, host)
 
 
 async def test_a_tenant_is_onboarded_with_its_realm_at_keycloak(stage: Stage) -> None:

@@ -27,8 +27,7 @@ READERS: Final[Mapping[str, tuple[str, Set[str]]]] = {
         {"group_members", "realm_clients", "realms", "role_bindings", "service_accounts", "users"},
     ),
     "central.allocations": (
-        "shows leases by the names of what they are of, with the fences that the log gave them; "
-        "finds those of a node by its slots",
+        "shows leases by names, with the fences that the log gave; finds those of a node by slots",
         {"fleet_changes", "projects", "skus", "slots"},
     ),
     "central.balances": (

@@ -38,6 +38,7 @@ NOUNS: Final = {
     "provider": "Other issuers through which a tenant's people sign in.",
     "session": "Where people are signed in.",
     "key": "Your own API keys, for scripts.",
+    "driver": "What is installed here for all that differs by vendor.",
     "context": "The APIs you use, and which one commands talk to.",
 }
 SIGNING_IN: Final = {

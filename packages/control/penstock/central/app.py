@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from functools import partial
@@ -52,6 +53,7 @@ from penstock.kernel.stalls import Stalls
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts import VERSION
+from penstock_contracts.drivers.realm import RealmProvider
 from penstock_contracts.files import Damaged
 
 DOORS = Doors(
@@ -81,7 +83,14 @@ def create() -> FastAPI:
 
 async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> None:
     """Run until cancelled; `stopping` says how to end."""
-    stopping, stalls = stopping or Stopping(), Stalls()
+    async with realm_providers.opened(settings) as providers:
+        await _serve(settings, stopping or Stopping(), providers)
+
+
+async def _serve(
+    settings: CentralSettings, stopping: Stopping, providers: Mapping[str, RealmProvider]
+) -> None:
+    stalls = Stalls()
     hangups = process.hangups()
     await IN_FORCE.begin(settings.policies)
     await migrations.migrate(settings.database_url, "central")
@@ -94,7 +103,6 @@ async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> 
         settings.data, timedelta(seconds=settings.certificate_life_s)
     )
     seal = await load_seal(database, settings.data / "seal.key")
-    providers = realm_providers.configured(settings)
     realms = Realms(
         database, settings.url, seal, Keyring(database, seal), Passwords(),
         providers=tuple(sorted(providers)), default_provider=settings.realm_provider,

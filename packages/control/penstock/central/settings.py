@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from penstock.kernel.buckets import Rate
 from penstock.kernel.http.gateway import Limits
@@ -30,15 +30,7 @@ def _is_origin(text: str) -> str:
     return text
 
 
-def _is_place(text: str) -> str:
-    address = web_addresses.parse(text)
-    if text and (address is None or address.query is not None or text.endswith("/")):
-        raise ValueError("an address is wanted, as in https://keycloak.example/auth")
-    return text
-
-
 Origin = Annotated[str, AfterValidator(_is_origin)]  # as a browser sends it
-Place = Annotated[str, AfterValidator(_is_place)]
 Origins = Annotated[tuple[Origin, ...], BeforeValidator(_separated)]
 
 
@@ -83,23 +75,9 @@ class CentralSettings(Settings):
     idempotency_kept_s: float = Field(default=7 * 86_400.0, ge=60)  # answers to Idempotency-Keys
     stop_linger_s: float = Field(default=0.5, ge=0, le=300)  # served on, though not ready
     audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
-    # Keycloak, where realms of tenants can be: its address, and a client that may make them.
-    keycloak_url: Place = ""
-    keycloak_client_id: str = "penstock"
-    keycloak_secret_file: Path | None = None
-    keycloak_timeout_s: float = Field(default=10.0, ge=0.1, le=60)
-    realm_provider: Literal["embedded", "keycloak"] = "embedded"  # of tenants whose file says none
+    drivers: Path | None = None  # a TOML file: the drivers besides central's own (docs/drivers.md)
+    realm_provider: str = "embedded"  # of tenants whose file says none: a table of that file
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-
-    @model_validator(mode="after")
-    def keycloak_is_whole(self) -> "CentralSettings":
-        if bool(self.keycloak_url) != (self.keycloak_secret_file is not None):
-            raise ValueError("keycloak_url and keycloak_secret_file go together")
-        if self.realm_provider == "keycloak" and not self.keycloak_url:
-            raise ValueError(
-                "realm_provider is keycloak, and keycloak_url does not say where it is"
-            )
-        return self
 
     @property
     def audit_url(self) -> str:

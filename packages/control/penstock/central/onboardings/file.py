@@ -63,9 +63,12 @@ class TenantFile(Body):
 
     tenant: Name
     admin: Admin
-    realm: Annotated[Name, Field(description="where its people are: embedded, keycloak")] | None = (
-        None
-    )
+    realm: (
+        Annotated[
+            Name, Field(description="where its people are: embedded, or a realm driver's name")
+        ]
+        | None
+    ) = None
     template: Reference | None = None
     placement: Placement | None = None
     networks: (

@@ -37,5 +37,6 @@ class Hosts:
         return Invalid(
             f"realm: {chosen!r} is not set up here; there is {known}",
             code="unknown_realm_provider",
-            suggestion="set PENSTOCK_CENTRAL_KEYCLOAK_URL and its client, or choose another",
+            suggestion=f"choose another; or an operator writes a table realm.{chosen} into the "
+            "file PENSTOCK_CENTRAL_DRIVERS",
         )

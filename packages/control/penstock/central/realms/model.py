@@ -35,5 +35,9 @@ class Realm:
         return f"/realms/{self.name}"
 
 
+def issuer_of(public_url: str, name: str) -> str:
+    return f"{public_url}/realms/{name}"
+
+
 def api_scopes(scope: str) -> frozenset[str]:
     return frozenset((*API_SCOPES, KEYS_SCOPE)).intersection(scope.split())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from penstock.central.realms import store
 from penstock.central.realms.hosts.published import Published
 from penstock.central.realms.keys.service import Keyring
-from penstock.central.realms.model import Realm
+from penstock.central.realms.model import Realm, issuer_of
 from penstock.central.realms.passwords import Passwords
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.errors import Conflict, Forbidden, NotFound
@@ -49,7 +49,7 @@ class Realms:
         return Realm(tenant_id, name, self.issuer(name), tx.now)
 
     def issuer(self, name: str) -> str:
-        return f"{self.public_url}/realms/{name}"
+        return issuer_of(self.public_url, name)
 
     def name_in(self, issuer: str) -> str | None:
         """The realm that an issuer of ours names."""

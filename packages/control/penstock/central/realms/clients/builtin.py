@@ -4,8 +4,8 @@ from penstock.central.realms.clients import store
 from penstock.central.realms.clients.model import CODE, COMMAND_LINE, DEVICE, REFRESH, Client
 from penstock.central.realms.model import SCOPES
 from penstock.kernel.db import Tx
+from penstock_contracts.drivers.realm import PORTAL
 from penstock_contracts.ids import TenantId
-from penstock_contracts.realms import PORTAL
 
 
 async def add_command_line(tx: Tx, tenant_id: TenantId) -> None:

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from penstock_contracts.drivers.realm import Hosted
 from penstock_contracts.ids import InvitationId, TenantId
-from penstock_contracts.realms import Hosted
 
 EMBEDDED: Final = "embedded"
 FAULT_MAX: Final = 300
@@ -94,8 +94,10 @@ class HostedRealm:
             retry_at=None,
         )
 
-    def failed(self, fault: str, now: datetime, *, refused: bool) -> "HostedRealm":
-        pause = min(RETRY_MIN * 2 ** min(self.failures, 16), RETRY_MAX)
+    def failed(
+        self, fault: str, now: datetime, least: timedelta, *, refused: bool
+    ) -> "HostedRealm":
+        pause = max(min(RETRY_MIN * 2 ** min(self.failures, 16), RETRY_MAX), least)
         return replace(
             self,
             refused=refused,

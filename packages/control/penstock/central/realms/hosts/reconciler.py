@@ -9,6 +9,7 @@ dies in between, the next one calls it again. One process of central does this a
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.central.realms.hosts import service, store
@@ -18,9 +19,11 @@ from penstock.kernel.actor import SYSTEM
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.loops import Alone, Idle, Loop
 from penstock.kernel.wakeups import Wakeups
+from penstock_contracts.drivers import faults
+from penstock_contracts.drivers.faults import DriverBug, DriverFault
+from penstock_contracts.drivers.realm import Hosted, RealmProvider, Wanted
 from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.ids import TenantId
-from penstock_contracts.realms import Conflict, Hosted, RealmFault, RealmProvider, Wanted
 
 logger = log.get(__name__)
 LOCK: Final = 0x48524C4D  # "HRLM"
@@ -55,13 +58,17 @@ class Hosting:
         verb = realm.verb if realm else None
         if realm is None or verb is None:
             return await self.database.run(lambda tx: _pause(tx, names))
-        fault: RealmFault | None = None
+        fault: DriverFault | None = None
         hosted: Hosted | None = None
         try:
-            hosted = await self._call(realm, verb)
-        except RealmFault as raised:
+            with faults.only_faults(f"realm.{realm.provider}"):
+                hosted = await self._call(realm, verb)
+        except DriverFault as raised:
             fault = raised
-            logger.warning("realm provider", realm=realm.name, verb=verb, fault=str(raised))
+            bug = raised.__cause__ if isinstance(raised, DriverBug) else None
+            logger.warning(
+                "realm provider", realm=realm.name, verb=verb, fault=str(raised), exc_info=bug
+            )
         CALLED.hit()
         await self.database.run(lambda tx: self._apply(tx, realm, verb, hosted, fault))
         return loops.MORE
@@ -89,14 +96,14 @@ class Hosting:
         seen: HostedRealm,
         verb: Verb,
         hosted: Hosted | None,
-        fault: RealmFault | None,
+        fault: DriverFault | None,
     ) -> None:
         await self.settled(tx, seen.tenant_id)  # first: an onboarding's row is locked before ours
         now = await store.find(tx, seen.tenant_id, lock=True)
         if now is None or now.revision != seen.revision:
             return  # something else is desired: it is asked for from what is known
         if fault is not None:
-            await store.save(tx, now.failed(str(fault), tx.now, refused=_is_final(fault, verb)))
+            await store.save(tx, _failed(now, verb, fault, tx.now))
             return
         await store.save(tx, now.did(verb, hosted))
         if verb is Verb.INVITE and seen.guest is not None:
@@ -109,10 +116,12 @@ def wanted_of(realm: HostedRealm, public_url: str) -> Wanted:
     return Wanted(realm.tenant_id, realm.name, audience=public_url, portal=portal)
 
 
-def _is_final(fault: RealmFault, verb: Verb) -> bool:
-    """Someone else's realm stays someone else's. One who cannot be invited keeps nobody else
-    from anything for ever, so that is tried again."""
-    return isinstance(fault, Conflict) and verb is not Verb.INVITE
+def _failed(realm: HostedRealm, verb: Verb, fault: DriverFault, now: datetime) -> HostedRealm:
+    """What is final is not tried again, but for an invitation: one who cannot be invited must not
+    keep others from anything for ever."""
+    least_s = faults.retry_after(fault)
+    final = least_s is None and verb is not Verb.INVITE
+    return realm.failed(str(fault), now, timedelta(seconds=least_s or 0.0), refused=final)
 
 
 def _tell(tx: Tx, realm: HostedRealm, verb: Verb) -> None:

@@ -8,8 +8,8 @@ import asyncpg
 from penstock.central.access import grants
 from penstock.central.realms.hosts.model import Guest, HostedRealm, State
 from penstock.kernel.db import Tx
+from penstock_contracts.drivers.realm import Hosted
 from penstock_contracts.ids import InvitationId, TenantId, UserId
-from penstock_contracts.realms import Hosted
 
 COLUMNS = """
     h.tenant_id, r.name, h.provider, h.issuer, h.keys_url, h.welcome_url, h.desired, h.actual,

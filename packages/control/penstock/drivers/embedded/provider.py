@@ -4,19 +4,23 @@ Central itself needs no provider for them: what it makes, it makes in the transa
 decided it. This is for whoever treats all realms alike, and holds both to the same rules.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
+from penstock.central.events import CATALOGUE
 from penstock.central.realms import creation
 from penstock.central.realms.clients import builtin
-from penstock.central.realms.service import Realms
+from penstock.central.realms.model import issuer_of
 from penstock.central.realms.users import invitations
+from penstock.kernel import db
 from penstock.kernel.actor import SYSTEM
-from penstock.kernel.db import LOST, Tx
+from penstock.kernel.db import LOST, Database, Tx
 from penstock.kernel.errors import Problem
+from penstock_contracts.drivers.faults import Conflict, Gone, Transient
+from penstock_contracts.drivers.realm import Hosted, Wanted
 from penstock_contracts.ids import TenantId
-from penstock_contracts.realms import Conflict, Gone, Hosted, Transient, Wanted
 
 T = TypeVar("T")
 
@@ -25,7 +29,8 @@ T = TypeVar("T")
 class Embedded:
     """Keeps the rules of RealmProvider."""
 
-    realms: Realms
+    database: Database
+    public_url: str
 
     async def ensure(self, wanted: Wanted) -> Hosted:
         async def make(tx: Tx) -> None:
@@ -34,7 +39,7 @@ class Embedded:
             await builtin.ensure_portal(tx, TenantId(wanted.tenant), wanted.portal)
 
         await self._run(make)
-        issuer = self.realms.issuer(wanted.name)
+        issuer = issuer_of(self.public_url, wanted.name)
         return Hosted(issuer, f"{issuer}/jwks", f"{issuer}/login")
 
     async def invite(self, wanted: Wanted, email: str) -> None:
@@ -68,11 +73,23 @@ class Embedded:
 
     async def _run(self, work: Callable[[Tx], Awaitable[T]]) -> T:
         try:
-            return await self.realms.database.run(work, patient=False)
+            return await self.database.run(work, patient=False)
         except LOST as error:
             raise Transient(f"the database does not answer: {type(error).__name__}") from None
         except Problem as refusal:
             raise Conflict(refusal.detail) from None
+
+
+@asynccontextmanager
+async def connected(database_url: str, public_url: str) -> AsyncGenerator[Embedded]:
+    try:
+        database = await db.connect(database_url, "central", size=2, catalogue=CATALOGUE)
+    except LOST as error:
+        raise Transient(f"the database does not answer: {type(error).__name__}") from None
+    try:
+        yield Embedded(database, public_url)
+    finally:
+        await database.close()
 
 
 async def _is_here(tx: Tx, wanted: Wanted) -> bool:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import quote, urlencode
 
-from penstock.central.realms.hosts.keycloak import blueprints
-from penstock.central.realms.hosts.keycloak.admin import Admin, Json
-from penstock_contracts.realms import Conflict, Gone, Hosted, Transient, Wanted
+from penstock.drivers.keycloak import blueprints
+from penstock.drivers.keycloak.admin import Admin, Json
+from penstock_contracts.drivers.faults import Conflict, Gone, Transient
+from penstock_contracts.drivers.realm import Hosted, Wanted
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,9 @@ class Keycloak:
         if await self._find(wanted) is None:
             made = blueprints.realm(wanted)
             await self.admin.call("POST", "", made, expected=(201, 409))
-            await self._here(wanted)  # 409: by an earlier call of ours, or by someone else
+            # 409: by an earlier call of ours, or by someone else
+            if await self._find(wanted) is None:
+                raise Transient(f"realm {wanted.name} was made, and is gone again")
         await self._ensure_scopes(wanted)
         await self._ensure_clients(wanted)
         return await self._hosted(wanted)

@@ -2,17 +2,26 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, cast
 
 import httpx2
 
-from penstock_contracts.realms import Conflict, CredentialsRejected, RealmFault, Transient
+from penstock_contracts.drivers.faults import (
+    Conflict,
+    CredentialsRejected,
+    DriverFault,
+    RateLimited,
+    Transient,
+)
 
 TIMEOUT_S: Final = 10.0
+RETRY_S_MAX: Final = 60.0
 RENEW_S: Final = 10.0  # before a token runs out
 DENIED: Final = (401, 403)
-NOT_NOW: Final = (408, 425, 429)
+NOT_NOW: Final = (408, 425)
+TOO_MANY: Final = 429
 Json = Mapping[str, object]
 
 
@@ -20,6 +29,7 @@ Json = Mapping[str, object]
 class Answer:
     status: int
     body: object = None
+    retry_after_s: float = 0.0
 
     @property
     def thing(self) -> Json:
@@ -104,17 +114,24 @@ async def _send(
         response = await client.request(method, url, json=body, data=form, headers=headers)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Transient(f"{method} {url}: {type(error).__name__}") from None
-    try:
-        return Answer(response.status_code, response.json() if response.content else None)
-    except ValueError:
-        return Answer(response.status_code)
+    said: object = None
+    with suppress(ValueError):
+        said = response.json() if response.content else None
+    return Answer(response.status_code, said, _seconds(response.headers.get("retry-after", "")))
 
 
-def _fault(answer: Answer, what: str) -> RealmFault:
+def _seconds(text: str) -> float:
+    """A header's whole seconds, within a minute: a date there is as good as none."""
+    return min(float(text), RETRY_S_MAX) if text.isascii() and text.isdigit() else 0.0
+
+
+def _fault(answer: Answer, what: str) -> DriverFault:
     said = answer.thing.get("errorMessage") or answer.thing.get("error") or "no reason is given"
     message = f"{what} answered {answer.status}: {str(said)[:200]}"
     if answer.status in DENIED:
         return CredentialsRejected(message)
+    if answer.status == TOO_MANY:
+        return RateLimited(message, answer.retry_after_s)
     if answer.status >= 500 or answer.status in NOT_NOW:
         return Transient(message)
     return Conflict(message)

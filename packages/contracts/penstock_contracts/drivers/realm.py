@@ -1,30 +1,12 @@
-"""What hosts the realms of tenants: central itself, or a server such as Keycloak."""
+"""Drivers of kind `realm`: what hosts the realms of tenants."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from penstock_contracts.drivers.registry import Kind
+
 COMMAND_LINE: Final = "penstock-cli"
 PORTAL: Final = "penstock-portal"
-
-
-class RealmFault(Exception):
-    """Why a provider did not do what it was asked. The message is for an operator."""
-
-
-class Transient(RealmFault):
-    """It may or may not have happened; asking again is right."""
-
-
-class CredentialsRejected(RealmFault):
-    """The provider does not let us; an operator must change what we hold, or may do."""
-
-
-class Conflict(RealmFault):
-    """Something is there that is not this tenant's, or is not as it must be; it stays so."""
-
-
-class Gone(RealmFault):
-    """There is no such realm, so nothing can be done to it."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +29,7 @@ class Hosted:
 
 
 class RealmProvider(Protocol):
-    """Hosts realms. An implementation passes tests/central/test_realm_providers.py, which has
-    these rules by their numbers.
+    """Hosts realms. `penstock_contracts.conformance.realm` tests these rules by their numbers.
 
     1. `ensure` makes the realm, or what is missing of it. Again, it answers the same and
        changes nothing; after a fault anywhere, calling it again completes the realm.
@@ -66,8 +47,8 @@ class RealmProvider(Protocol):
     7. While a realm is suspended nobody gets a token; once it is resumed, those who were
        people of it do. Asking for what is so changes nothing.
     8. After `remove` nothing is left of the realm. One that is not there is removed.
-    9. Nothing is raised but Transient, CredentialsRejected, Conflict and Gone. Gone is what
-       `invite`, `suspend` and `resume` say of a realm that is not there.
+    9. Nothing is raised but what is in `faults.CLOSED_SET`. Gone is what `invite`, `suspend`
+       and `resume` say of a realm that is not there.
     10. Every call ends within a bounded time, and no secret is in a message or a repr.
     """
 
@@ -80,3 +61,6 @@ class RealmProvider(Protocol):
     async def resume(self, wanted: Wanted) -> None: ...
 
     async def remove(self, wanted: Wanted) -> None: ...
+
+
+REALM: Final = Kind[RealmProvider]("realm", "Hosts the realms of tenants, where people sign in.")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from penstock_contracts.realms import COMMAND_LINE, PORTAL, Wanted
+from penstock_contracts.drivers.realm import COMMAND_LINE, PORTAL, Wanted
 
 Made = Mapping[str, object]
 MARK: Final = "penstock.tenant"  # the realm's attribute that says whose it is

@@ -1,0 +1,1 @@
+"""Drivers that come with the control planes. Only their entry points name them."""

@@ -1,0 +1,1 @@
+"""Realms in memory, for as long as whoever opened them stays."""
