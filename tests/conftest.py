@@ -62,14 +62,14 @@ def templates(server: EmbeddedPostgres) -> dict[str, str]:
 def new_database(
     server: EmbeddedPostgres, templates: dict[str, str]
 ) -> Iterator[Callable[[str], str]]:
-    """Makes a fresh, migrated database for a plane; gives its URL."""
+    """Makes a fresh, migrated database for a plane; gives the URL with which the plane serves."""
     made: list[str] = []
 
     def make(plane: str) -> str:
         name = f"{plane}_{next(_numbers)}"
         server.create_database(name, template=templates[plane])
         made.append(name)
-        return server.url(name)
+        return server.serving_url(plane, name)
 
     yield make
     for name in made:

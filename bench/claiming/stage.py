@@ -72,11 +72,12 @@ async def _recycle_log(url: str, segments: int) -> None:
 
 def build(started: EmbeddedPostgres, name: str, nodes: int) -> Fleet:
     started.create_database(name)
-    return asyncio.run(_build(started.url(name), started.url(name, role="postgres"), nodes))
+    asyncio.run(migrations.migrate(started.url(name), "central"))
+    url = started.serving_url("central", name)
+    return asyncio.run(_build(url, started.url(name, role="postgres"), nodes))
 
 
 async def _build(url: str, above_the_walls: str, nodes: int) -> Fleet:
-    await migrations.migrate(url, "central")
     database = await db.connect(url, "central", size=2)
     try:
         async with database.transaction() as tx:

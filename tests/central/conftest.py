@@ -78,7 +78,8 @@ async def wall(
 ) -> AsyncGenerator[Wall, None]:
     """Two tenants with a row in every table. No test leaves anything behind."""
     folder = tmp_path_factory.mktemp("wall")
-    url = server.create_database("wall", template=templates["central"])
+    server.create_database("wall", template=templates["central"])
+    url = server.serving_url("central", "wall")
     async with (
         plane.running(url, folder / "central") as central,
         stand_in_site.connected(central, folder / "site", nodes=1) as site,

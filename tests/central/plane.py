@@ -12,6 +12,7 @@ from typing import Any, Final
 import asyncpg
 import httpx2
 import orjson
+from logins import superuser_url
 
 from penstock.central import app
 from penstock.central.settings import CentralSettings
@@ -221,7 +222,7 @@ async def _ready(serving: "asyncio.Task[None]") -> None:
 
 async def as_superuser(url: str, sql: str, *args: object) -> None:
     """What nobody but an intruder would do."""
-    connection = await asyncpg.connect(url.replace("penstock@", "postgres@", 1))
+    connection = await asyncpg.connect(superuser_url(url))
     try:
         await connection.execute(sql, *args)
     finally:

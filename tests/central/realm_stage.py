@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import asyncpg
 import httpx2
+from logins import superuser_url
 
 from .plane import Api, Central, Json, Tenant
 
@@ -201,7 +202,7 @@ class Realm:
 
     async def past(self, table: str) -> None:
         """Let the time of all that is in a table be up. No role of central's own can do this."""
-        url = self.central.settings.database_url.replace("penstock@", "postgres@", 1)
+        url = superuser_url(self.central.settings.database_url)
         superuser = await asyncpg.connect(url)
         await superuser.execute(f"UPDATE {table} SET expires_at = now()")
         await superuser.close()

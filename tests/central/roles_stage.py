@@ -133,7 +133,8 @@ async def _join(stage: Stage) -> None:
 async def set_up(
     server: EmbeddedPostgres, template: str, folder: Path
 ) -> AsyncGenerator[Stage, None]:
-    url = server.create_database("roles", template=template)
+    server.create_database("roles", template=template)
+    url = server.serving_url("central", "roles")
     async with (
         plane.running(url, folder / "central") as central,
         stand_in_site.connected(central, folder / "site", nodes=3) as site,

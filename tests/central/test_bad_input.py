@@ -51,7 +51,8 @@ async def stage(
 ) -> AsyncGenerator[Stage, None]:
     """One central for all cases: since none may change anything, they cannot meet."""
     folder: Path = tmp_path_factory.mktemp("bad-input")
-    url = server.create_database("bad_input", template=templates["central"])
+    server.create_database("bad_input", template=templates["central"])
+    url = server.serving_url("central", "bad_input")
     async with (
         plane.running(url, folder / "central") as central,
         stand_in_site.connected(central, folder / "site", nodes=1),

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 import asyncpg
 import pytest
+from logins import owner_url
 
 from penstock.local.postgres import EmbeddedPostgres
 
@@ -128,7 +129,7 @@ async def superuser(
 
 async def test_nothing_escapes(central_url: str, site_url: str) -> None:
     for url, plane in ((central_url, "central"), (site_url, "site")):
-        owner = await asyncpg.connect(url)
+        owner = await asyncpg.connect(owner_url(url))
         assert await escapes.find(owner, plane) == {}, plane
         await owner.close()
 

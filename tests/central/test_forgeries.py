@@ -53,7 +53,8 @@ def without_none(given: Json) -> Json:
 async def loot(
     server: EmbeddedPostgres, templates: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Loot, None]:
-    url = server.create_database("forgeries", template=templates["central"])
+    server.create_database("forgeries", template=templates["central"])
+    url = server.serving_url("central", "forgeries")
     async with plane.running(url, tmp_path_factory.mktemp("forgeries")) as central:
         acme = Realm(central, await central.tenant("acme"), "acme")
         globex = Realm(central, await central.tenant("globex"), "globex")

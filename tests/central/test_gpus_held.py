@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import asyncpg
 import pytest
+from logins import owner_url
 
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed
@@ -57,7 +58,7 @@ async def table(central_url: str) -> AsyncGenerator[Table, None]:
     async with database.transaction() as tx:
         second = await projects.create(tx, SYSTEM, name="second", tenant=stage.tenant_id)
     await database.close()
-    owner = await asyncpg.connect(central_url)
+    owner = await asyncpg.connect(owner_url(central_url))
     # The trigger counts by node alone; what else goes with having one is not its matter.
     await owner.execute("ALTER TABLE allocations DROP CONSTRAINT placed_is_somewhere")
     await owner.execute("ALTER TABLE allocations DROP CONSTRAINT placed_on_slots")

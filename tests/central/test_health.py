@@ -6,6 +6,7 @@ from pathlib import Path
 import asyncpg
 import httpx2
 import pytest
+from logins import superuser_url
 
 from penstock.kernel import migrations
 from penstock.local import postgres
@@ -23,8 +24,8 @@ CENTRAL_LOOPS = {
 
 async def test_readiness_follows_the_database_and_health_does_not(tmp_path: Path) -> None:
     with postgres.temporary({"fsync": "off"}) as server:
-        url = server.url("central")
-        await migrations.migrate(url, "central")
+        url = server.serving_url("central")
+        await migrations.migrate(server.url("central"), "central")
         async with plane.running(url, tmp_path) as central:
             nobody = central.caller(None)
             assert (await nobody.get("/readyz")).status == 200
@@ -99,7 +100,7 @@ async def test_invariants_are_listed_by_name_and_count_what_is_broken(
     } <= listed.keys()  # fmt: skip
     assert set(listed.values()) == {0}
     await central.tenant("acme")
-    superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    superuser = await asyncpg.connect(superuser_url(central_url))
     await superuser.execute("UPDATE audit_entries SET actor = 'mallory' WHERE seq = 1")
     await superuser.close()
     # The exporter may have noticed it by now, too.

@@ -72,7 +72,8 @@ class Loot:
 async def loot(
     server: EmbeddedPostgres, templates: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Loot, None]:
-    url = server.create_database("hosted_forgeries", template=templates["central"])
+    server.create_database("hosted_forgeries", template=templates["central"])
+    url = server.serving_url("central", "hosted_forgeries")
     folder = tmp_path_factory.mktemp("hosted-forgeries")
     async with realm_hosts.emulated() as (emulator, host):
         settings: Json = {

@@ -2,6 +2,7 @@
 
 import asyncpg
 import pytest
+from logins import superuser_url
 
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed
@@ -131,7 +132,7 @@ async def broken_by(central_url: str, sql: str) -> dict[str, int]:
     stage = await fleet_stage.build(database, nodes=2)
     (outcome,) = await Committer(database).commit([stage.ask(2)])
     assert isinstance(outcome, Placed)
-    superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    superuser = await asyncpg.connect(superuser_url(central_url))
     await superuser.execute(f"SET session_replication_role = replica; {sql}")
     await superuser.close()
     async with database.transaction() as tx:

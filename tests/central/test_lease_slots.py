@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import asyncpg
 import pytest
+from logins import superuser_url
 
 from penstock.central.placement.commit import Committer
 from penstock.central.placement.queue import Placed
@@ -52,7 +53,7 @@ async def test_leases_from_before_are_told_their_slots(old: str) -> None:
     every = migrations.read("central")
     place = [migration.name for migration in every].index(BEFORE)
     await migrations.migrate(old, "central", every[:place])
-    superuser = await asyncpg.connect(old.replace("penstock@", "postgres@", 1))
+    superuser = await asyncpg.connect(superuser_url(old))
     await superuser.execute(OLD)
     await migrations.migrate(old, "central", every)
     found = await superuser.fetch("SELECT id, slot_ids FROM allocations")

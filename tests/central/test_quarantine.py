@@ -6,6 +6,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from logins import superuser_url
 
 from penstock.central import fleet
 from penstock_contracts import wire_pb2 as wire
@@ -83,7 +84,7 @@ class Stage:
 
     async def plant(self, sql: str) -> None:
         """Behind the back of every wall, and then the fleet is told of it."""
-        superuser = await asyncpg.connect(self.url.replace("penstock@", "postgres@", 1))
+        superuser = await asyncpg.connect(superuser_url(self.url))
         await superuser.execute(
             "SET session_replication_role = replica; "
             "ALTER TABLE slots DROP CONSTRAINT IF EXISTS slots_node_id_kind_index_key"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import asyncpg
 import pytest
+from logins import superuser_url
 
 from penstock.central.balances import service as balances
 from penstock.central.organizations import service as organizations
@@ -133,7 +134,7 @@ async def race(central_url: str) -> AsyncGenerator[Race, None]:
     one, other = await db.connect(central_url, "central"), await db.connect(central_url, "central")
     stage = await fleet_stage.build(one, nodes=10)  # room for all that is ever asked for
     await furnish(one, stage)
-    owner = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    owner = await asyncpg.connect(superuser_url(central_url))
     await owner.execute(WATCH)
     replicas = [Queue(Committer(database).commit) for database in (one, other)]
     running = [asyncio.create_task(replica.run()) for replica in replicas]

@@ -133,7 +133,8 @@ async def stage(
     server: EmbeddedPostgres, templates: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncGenerator[Stage, None]:
     folder = tmp_path_factory.mktemp("posts")
-    url = server.create_database("posts", template=templates["central"])
+    server.create_database("posts", template=templates["central"])
+    url = server.serving_url("central", "posts")
     async with (
         plane.running(url, folder / "central") as central,
         stand_in_site.connected(central, folder / "site", nodes=2) as site,

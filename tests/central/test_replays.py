@@ -5,6 +5,7 @@ from typing import Any
 
 import asyncpg
 import pytest
+from logins import superuser_url
 
 from penstock.central.nodes import service as nodes
 from penstock.central.placement import receipts, replaying
@@ -64,7 +65,7 @@ async def test_every_receipt_replays_to_itself(database: Database, seed: int) ->
 async def test_a_receipt_that_lies_is_found_out(database: Database, central_url: str) -> None:
     stage = await fleet_stage.build(database, nodes=3)
     ids = await lived(stage, seed=9)
-    owner = await asyncpg.connect(central_url.replace("penstock@", "postgres@"))
+    owner = await asyncpg.connect(superuser_url(central_url))
     lies = {
         "node": '"node_elsewhere"',
         "rejections": '{"schedulable": 99}',

@@ -12,6 +12,7 @@ from typing import Final
 import asyncpg
 import pytest
 import uvloop
+from logins import superuser_url
 
 from penstock.kernel import db
 from penstock.kernel.db import Database, Tx
@@ -120,7 +121,7 @@ class Crowd:
 
 @asynccontextmanager
 async def crowd(url: str) -> AsyncGenerator[Crowd, None]:
-    killer = await asyncpg.connect(url.replace("penstock@", "postgres@", 1))
+    killer = await asyncpg.connect(superuser_url(url))
     await killer.execute(SEED, TENANTS)
     rows = await killer.fetch("SELECT tenant_id, array_agg(id) AS ids FROM projects GROUP BY 1")
     database = await db.connect(url, "central", size=CONNECTIONS)

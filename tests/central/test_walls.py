@@ -2,6 +2,7 @@
 
 import asyncpg
 import pytest
+from logins import superuser_url
 
 from .plane import Central, Tenant
 from .stand_in_site import StandInSite
@@ -118,7 +119,7 @@ async def test_the_app_role_cannot_do_what_it_has_no_grant_for(
 ) -> None:
     await use(central, site, tenant)
     # A role that the app's own connections can use, without membership in any other.
-    superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    superuser = await asyncpg.connect(superuser_url(central_url))
     try:
         for name, sql in FORBIDDEN.items():
             async with superuser.transaction():

@@ -7,6 +7,7 @@ from typing import Final
 
 import asyncpg
 import orjson
+from logins import owner_url, superuser_url
 
 from penstock_contracts import wire_pb2 as wire
 
@@ -32,7 +33,7 @@ async def app_role(url: str, tenant: str = "") -> AsyncGenerator[asyncpg.Connect
 
 
 async def tenant_tables(url: str) -> list[str]:
-    owner = await asyncpg.connect(url)
+    owner = await asyncpg.connect(owner_url(url))
     rows = await owner.fetch(
         """
         SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -122,7 +123,7 @@ class Wall:
 
 @asynccontextmanager
 async def session(url: str) -> AsyncGenerator[asyncpg.Connection, None]:
-    connection = await asyncpg.connect(url.replace("penstock@", "postgres@", 1))
+    connection = await asyncpg.connect(superuser_url(url))
     try:
         yield connection
     finally:

@@ -58,9 +58,10 @@ class Platform:
         api_port = ports.pick()
         self.ports = memory.settle_ports(Memory(PROFILE.name), api_port)
         api, token = f"http://{ports.address(api_port)}", folder.admin_token(self.data)
-        central = children.central(self.data, self.postgres.url("central"), api_port, self.ports)
+        logins = self.postgres.logins
+        central = children.central(self.data, logins("central"), api_port, self.ports)
         central = replace(central, environment={**central.environment, **self._central_environment})
-        site = children.site(self.data, self.postgres.url("site"), self.ports)
+        site = children.site(self.data, logins("site"), self.ports)
         site = replace(site, environment={**site.environment, **self._site_environment})
         self.central, self.site = self.program(central), self.program(site)
         self.agent = self.program(children.agents(self._agent_options(), self.ports))

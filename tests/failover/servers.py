@@ -30,6 +30,11 @@ class Pair:
     standby: EmbeddedPostgres
     proxy: Proxy
 
+    def url(self, plane: str) -> str:
+        """The address, with the login with which the plane serves."""
+        login = self.primary.serving_url(plane).partition("//")[2].partition("@")[0]
+        return self.proxy.url(plane, role=login)
+
     def lead_to_standby(self) -> None:
         self.proxy.lead_to(socket_of(self.standby))
 
@@ -70,6 +75,7 @@ def pair() -> Generator[Pair]:
 def _copy(primary: EmbeddedPostgres, standby: EmbeddedPostgres) -> None:
     here, there = home.settle(primary.folder), home.settle(standby.folder)
     shutil.copytree(here.data, there.data)
+    shutil.copy(primary.folder / "password", standby.folder)
     (there.data / "standby.signal").touch()
     for path in (there.data, *there.data.rglob("*")):
         account.give(there.account, path)

@@ -28,7 +28,7 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def connect(pair: Pair) -> Session:
     options: dict[str, Any] = dict(engine_sessions.OPTIONS)
-    session = engine_sessions.connect(None, None, [pair.proxy.url("site")], options)
+    session = engine_sessions.connect(None, None, [pair.url("site")], options)
     session.autocommit = True
     return session
 

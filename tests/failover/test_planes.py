@@ -29,8 +29,14 @@ class Planes(Platform):
 
     def __init__(self, pair: Pair) -> None:
         super().__init__(
-            site_environment={"PENSTOCK_SITE_DATABASE_URL": pair.proxy.url("site")},
-            central_environment={"PENSTOCK_CENTRAL_DATABASE_URL": pair.proxy.url("central")},
+            site_environment={
+                "PENSTOCK_SITE_DATABASE_URL": pair.url("site"),
+                "PENSTOCK_SITE_OWNER_URL": pair.proxy.url("site"),
+            },
+            central_environment={
+                "PENSTOCK_CENTRAL_DATABASE_URL": pair.url("central"),
+                "PENSTOCK_CENTRAL_OWNER_URL": pair.proxy.url("central"),
+            },
         )
         self.postgres = pair.primary
 

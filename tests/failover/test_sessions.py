@@ -34,7 +34,7 @@ async def under_way(work: Awaitable[object]) -> AsyncGenerator["asyncio.Future[o
 
 @pytest.fixture
 async def database(pair: Pair) -> AsyncGenerator[Database, None]:
-    made = await db.connect(pair.proxy.url("central"), "central", size=3)
+    made = await db.connect(pair.url("central"), "central", size=3)
     yield made
     await made.close()
 
@@ -65,11 +65,11 @@ async def rings(database: Database, bell: Wakeup) -> None:
 async def test_a_standby_is_refused_by_its_name(pair: Pair) -> None:
     pair.lead_to_standby()
     with pytest.raises(StandbyAnswered, match="a standby or read-only"):
-        await sessions.connect(pair.proxy.url("central"))
+        await sessions.connect(pair.url("central"))
 
 
 async def test_wakeups_outlive_a_standby(pair: Pair, database: Database) -> None:
-    wakeups = Wakeups(pair.proxy.url("central"))
+    wakeups = Wakeups(pair.url("central"))
     with wakeups.subscribe("bell") as bell:
         async with under_way(wakeups.listen()) as listening:
             await wakeups.listening.wait()
@@ -118,7 +118,7 @@ async def test_nobody_leads_at_a_standby(pair: Pair) -> None:
         finally:
             stopped.set()
 
-    url = pair.proxy.url("central")
+    url = pair.url("central")
     async with under_way(leadership.lead(url, LOCK, "test", work)) as leading:
         await asyncio.wait_for(leads.wait(), SOON_S)
         pair.lead_to_standby()
@@ -197,7 +197,7 @@ async def test_a_slow_statement_is_not_taken_for_a_dead_server(database: Databas
 
 
 async def test_wakeups_notice_that_they_were_swallowed(pair: Pair, database: Database) -> None:
-    wakeups = Wakeups(pair.proxy.url("central"))
+    wakeups = Wakeups(pair.url("central"))
     with wakeups.subscribe("bell") as bell:
         async with under_way(wakeups.listen()):
             await wakeups.listening.wait()
@@ -224,7 +224,7 @@ async def test_a_leader_that_is_cut_off_stops_and_its_lock_is_free_again(pair: P
         next_one.set()
         await asyncio.Event().wait()
 
-    through, direct = pair.proxy.url("central"), pair.primary.url("central")
+    through, direct = pair.url("central"), pair.primary.serving_url("central")
     async with under_way(leadership.lead(through, LOCK, "first", first)):
         await asyncio.wait_for(leads.wait(), SOON_S)
         pair.proxy.swallow()
@@ -252,7 +252,7 @@ async def test_who_is_told_to_stop_stops_although_its_session_is_dead(
 
 
 async def test_a_host_that_is_gone_is_noticed_by_tcp(pair: Pair) -> None:
-    session = await sessions.connect(pair.proxy.url("central"))
+    session = await sessions.connect(pair.url("central"))
     peer = sessions.socket_of(session)
     assert peer.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
     assert 0 < peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) <= 15_000

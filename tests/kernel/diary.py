@@ -1,6 +1,7 @@
 """A receiver that writes down what it was given: one row for each entry, in order."""
 
 import asyncpg
+from logins import owner_url
 
 from penstock.kernel import feed
 from penstock.kernel.db import Database, Tx
@@ -21,7 +22,7 @@ async def prepare(url: str, plane: str = "site") -> None:
 
 
 async def as_owner(url: str, sql: str) -> None:
-    connection = await asyncpg.connect(url)
+    connection = await asyncpg.connect(owner_url(url))
     await connection.execute(sql)
     await connection.close()
 

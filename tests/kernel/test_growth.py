@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 import asyncpg
 import pytest
+from logins import owner_url
 
 from penstock.kernel import db, feed
 from penstock.kernel.actor import Actor
@@ -28,7 +29,7 @@ READ = """
 @pytest.fixture
 async def session(central_url: str) -> AsyncGenerator[Database, None]:
     """One connection: what was planned on it stays planned. The tables are known to be empty."""
-    owner = await asyncpg.connect(central_url)
+    owner = await asyncpg.connect(owner_url(central_url))
     await owner.execute("VACUUM (ANALYZE) feed_entries, idempotency_keys")
     await owner.close()
     database = await db.connect(central_url, "central", size=1)

@@ -4,6 +4,7 @@ import asyncio
 
 import asyncpg
 import pytest
+from logins import superuser_url
 
 from penstock.kernel import audit, events, feed, wakeups
 from penstock.kernel.actor import SYSTEM
@@ -59,9 +60,9 @@ async def test_waiters_are_told_after_their_connection_was_lost(
     upper: Database, wakeups: Wakeups, central_url: str
 ) -> None:
     """What was notified while nobody listened is made up for by telling everyone."""
-    owner = await asyncpg.connect(central_url)
+    other = await asyncpg.connect(central_url)
     with wakeups.subscribe("things") as told:
-        await owner.execute(
+        await other.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE application_name = 'penstock wakeups' AND datname = current_database()"
         )
@@ -72,13 +73,13 @@ async def test_waiters_are_told_after_their_connection_was_lost(
         async with upper.transaction() as tx:
             append_all(tx)
         await asyncio.wait_for(told.wait(), 5)
-    await owner.close()
+    await other.close()
 
 
 async def test_idempotent_work_is_run_again_after_its_connection_was_lost(
     upper: Database, central_url: str
 ) -> None:
-    owner = await asyncpg.connect(central_url)
+    other = await asyncpg.connect(central_url)
     attempts = 0
 
     async def work(tx: Tx) -> int:
@@ -87,13 +88,13 @@ async def test_idempotent_work_is_run_again_after_its_connection_was_lost(
         append_all(tx)
         if attempts == 1:
             pid: int = await tx.fetchval("SELECT pg_backend_pid()")
-            await owner.execute("SELECT pg_terminate_backend($1, 5000)", pid)
+            await other.execute("SELECT pg_terminate_backend($1, 5000)", pid)
             await tx.fetchval("SELECT 1")
         return attempts
 
     assert await upper.run(work) == 2
     assert await counts(upper) == [1, 1, 1, 2], "the first attempt left nothing"
-    await owner.close()
+    await other.close()
 
 
 async def chain(upper: Database, length: int = 6) -> None:
@@ -165,7 +166,7 @@ async def test_tampering_with_the_audit_log_is_found(
     sql, first = TAMPERINGS[name]
     await chain(upper)
     assert await broken_at(upper) is None
-    superuser = await asyncpg.connect(central_url.replace("penstock@", "postgres@", 1))
+    superuser = await asyncpg.connect(superuser_url(central_url))
     await superuser.execute(sql)
     await superuser.close()
     found = await broken_at(upper)

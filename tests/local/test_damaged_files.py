@@ -41,6 +41,17 @@ def test_up_names_a_damaged_file_and_starts_nothing(
     assert not (folder / "data" / "postgres").exists()
 
 
+@pytest.mark.parametrize("content", [b"", GARBAGE, b"short"])
+def test_up_names_a_damaged_password_and_starts_nothing(folder: Path, content: bytes) -> None:
+    path = folder / "data" / "postgres" / "password"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    refused = up(folder / "data", "--port", "0")
+    assert refused.returncode == 2, refused.stderr
+    assert f"{path} holds no password" in refused.stderr
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_ports_that_are_none_are_refused(folder: Path) -> None:
     (folder / "up.json").write_text('{"hardware": "h100-8", "ports": {"site_join": "x"}}')
     refused = up(folder, "--port", "0")

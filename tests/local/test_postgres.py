@@ -55,6 +55,33 @@ def test_penstock_is_no_superuser_but_may_extend_and_make_roles(server: Embedded
         connection.execute("CREATE ROLE app NOLOGIN")
 
 
+def test_planes_log_in_with_a_password_that_is_in_one_private_file(
+    server: EmbeddedPostgres,
+) -> None:
+    sql = "SELECT current_user || '@' || current_database()"
+    assert fetch(server.serving_url("site"), sql) == "penstock_site@site"
+    through_asyncpg = fetch_by_asyncpg(server.serving_url("central"), sql)
+    assert asyncio.run(through_asyncpg) == "penstock_central@central"
+    assert (server.folder / "password").stat().st_mode & 0o777 == 0o600
+    with pytest.raises(psycopg.OperationalError, match="password"):
+        psycopg.connect(server.url("central", role="penstock_central"))
+    with pytest.raises(psycopg.OperationalError, match="password"):
+        psycopg.connect(server.url("central", role="penstock_central:wrong"))
+
+
+def test_a_password_that_is_lost_is_made_anew(folder: Path) -> None:
+    server = EmbeddedPostgres(folder / "postgres", QUICK)
+    with server:
+        before = server.serving_url("central")
+    with server:
+        assert server.serving_url("central") == before
+    (folder / "postgres" / "password").unlink()
+    with server:
+        assert server.serving_url("central") != before
+        assert fetch(server.serving_url("central"), "SELECT 1") == 1
+        assert fetch(server.serving_url("site"), "SELECT 1") == 1
+
+
 def test_a_database_is_made_from_a_template_and_dropped(server: EmbeddedPostgres) -> None:
     with psycopg.connect(server.create_database("first")) as connection:
         connection.execute("CREATE TABLE seen AS SELECT 7 AS number")

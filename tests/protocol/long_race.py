@@ -29,8 +29,8 @@ def run(seconds: float, seed: int) -> Result:
         postgres.temporary(within=within) as server,
         tempfile.TemporaryDirectory(prefix="penstock-race-") as folder,
     ):
-        url = server.url("central")
-        asyncio.run(migrations.migrate(url, "central"))
+        asyncio.run(migrations.migrate(server.url("central"), "central"))
+        url = server.serving_url("central")
         return asyncio.run(race.run(url, Path(folder), seconds=seconds, seed=seed))
 
 

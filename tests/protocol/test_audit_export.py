@@ -14,6 +14,7 @@ from typing import Final
 import asyncpg
 import httpx2
 import pytest
+from logins import superuser_url
 
 from penstock.kernel.wakeups import Wakeups
 
@@ -50,7 +51,7 @@ class Scene:
         sql = "SELECT h.seq FROM audit_head h JOIN audit_exports x ON x.seq = h.seq"
         wakeups = Wakeups(self.url)
         listening = asyncio.create_task(wakeups.listen())
-        connection = await asyncpg.connect(self.url)
+        connection = await asyncpg.connect(superuser_url(self.url))
         try:
             async with asyncio.timeout(30):
                 with wakeups.subscribe("audit.exported") as wakeup:
@@ -141,7 +142,7 @@ async def test_another_replica_takes_over_and_one_that_hung_spoils_nothing(scene
     await scene.append(2, second)  # `first` exports, and stops between segment and checkpoint
     while not (scene.points / f"{POINTS[0]}.hit").exists():
         await scene.append(1, second)
-    owner = await asyncpg.connect(scene.url.replace("penstock@", "postgres@", 1))
+    owner = await asyncpg.connect(superuser_url(scene.url))
     await owner.execute(
         "SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a "
         "JOIN pg_locks l ON l.pid = a.pid AND l.locktype = 'advisory' AND l.granted "
@@ -163,7 +164,7 @@ async def test_the_command_names_what_was_done_and_exits_with_1(scene: Scene) ->
     (replica, _) = scene.replicas
     await scene.append(2, replica)
     await scene.exported()
-    owner = await asyncpg.connect(scene.url.replace("penstock@", "postgres@", 1))
+    owner = await asyncpg.connect(superuser_url(scene.url))
     await owner.execute("UPDATE audit_entries SET actor = 'mallory' WHERE seq = 2")
     await owner.close()
     checked = await asyncio.to_thread(scene.verify, replica)

@@ -36,7 +36,9 @@ def test_whatever_is_done_in_whatever_order_claims_hold(
     numbers = itertools.count(1)
 
     def make() -> str:
-        return server.create_database(f"machine_{next(numbers)}", template=templates["central"])
+        name = f"machine_{next(numbers)}"
+        server.create_database(name, template=templates["central"])
+        return server.serving_url("central", name)
 
     def drop(url: str) -> None:
         server.drop_database(url.partition("@/")[2].partition("?")[0])

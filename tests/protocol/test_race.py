@@ -5,6 +5,7 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from logins import owner_url
 
 from . import history, race
 from .history import Claim, History, Operation
@@ -40,7 +41,7 @@ async def test_the_checker_sees_a_slot_that_is_held_twice(central_url: str, tmp_
     """The planted bug: no unique index, and replicas that do not hear of each other's claims."""
 
     async def plant(_stage: Stage) -> None:
-        owner = await asyncpg.connect(central_url)
+        owner = await asyncpg.connect(owner_url(central_url))
         for step in DEAF:  # one by one: replicas are reading
             await owner.execute(step)
         await owner.close()

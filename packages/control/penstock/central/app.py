@@ -81,6 +81,11 @@ def create() -> FastAPI:
     return app
 
 
+async def migrate(settings: CentralSettings) -> None:
+    """Bring the database up to date, as its owner."""
+    await migrations.migrate(migrations.owner(settings.owner_url, "central"), "central")
+
+
 async def serve(settings: CentralSettings, stopping: Stopping | None = None) -> None:
     """Run until cancelled; `stopping` says how to end."""
     async with realm_providers.opened(settings) as providers:
@@ -93,7 +98,9 @@ async def _serve(
     stalls = Stalls()
     hangups = process.hangups()
     await IN_FORCE.begin(settings.policies)
-    await migrations.migrate(settings.database_url, "central")
+    if settings.owner_url is not None:
+        await migrate(settings)
+    await migrations.check(settings.database_url, "central")
     database = await db.connect(settings.database_url, "central", catalogue=CATALOGUE)
     if settings.bootstrap_token_file is not None:
         token = _read_token(settings.bootstrap_token_file)

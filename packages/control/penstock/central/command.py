@@ -10,7 +10,7 @@ from penstock.central.settings import PREFIX, CentralSettings
 from penstock.kernel import log, process, settings
 
 
-def central(*, check_policies: Path | None = None) -> None:
+def central(*, check_policies: Path | None = None, migrate: bool = False) -> None:
     """Run the central plane. It is set up by PENSTOCK_CENTRAL_… in the environment.
 
     Parameters
@@ -18,11 +18,15 @@ def central(*, check_policies: Path | None = None) -> None:
     check_policies
         A file for PENSTOCK_CENTRAL_POLICIES: say whether it is good, and run nothing. Exits with 1
         if it is not.
+    migrate
+        Bring the database up to date, as its owner (PENSTOCK_CENTRAL_OWNER_URL), and run nothing.
     """
     if check_policies is not None:
         sys.exit(_check(check_policies))
     chosen = settings.load_or_exit(CentralSettings, PREFIX)
     log.configure("central", chosen.log_level)
+    if migrate:
+        process.run(lambda _stopping: app.migrate(chosen))
     process.run(lambda stopping: app.serve(chosen, stopping), linger_s=chosen.stop_linger_s)
 
 

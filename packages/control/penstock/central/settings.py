@@ -35,7 +35,8 @@ Origins = Annotated[tuple[Origin, ...], BeforeValidator(_separated)]
 
 
 class CentralSettings(Settings):
-    database_url: str = Field(repr=False)
+    database_url: str = Field(repr=False)  # its login may do nothing but serve
+    owner_url: str | None = Field(default=None, repr=False)  # for migrations alone
     data: Path
     replica: str = "central-1"  # unique among the processes of one central
     http_listen: str = "127.0.0.1:8080"

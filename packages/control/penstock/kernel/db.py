@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import asyncpg
 
-from penstock.kernel import log
+from penstock.kernel import log, roles
 from penstock.kernel.catalogue import UNCHECKED, Catalogue
 from penstock.kernel.errors import Invalid
 from penstock.kernel.faults import LOST as LOST
@@ -198,9 +198,9 @@ async def connect(
     clock: Callable[[], datetime] | None = None,
     catalogue: Catalogue = UNCHECKED,
 ) -> Database:
-    """Pools for the plane's two run-time roles."""
-    app = await open_pool(url, f"penstock_{plane}_app", size)
-    system = await open_pool(url, f"penstock_{plane}_system", size)
+    """Pools for the plane's two run-time roles, one login for both."""
+    app = await open_pool(url, roles.app(plane), size)
+    system = await open_pool(url, roles.system(plane), size)
     return Database(app, system, clock, catalogue)
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 import asyncpg
 
-from penstock.kernel import log, sessions, watchdog
+from penstock.kernel import log, roles, sessions, watchdog
+from penstock.kernel.settings import SettingsInvalid
 
 FOLDER: Final = Path(__file__).parent.parent / "schema"
 LOCK: Final = 0x50454E53  # "PENS"
@@ -47,11 +48,10 @@ async def migrate(url: str, plane: str, migrations: list[Migration] | None = Non
             await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
             await connection.execute(_LEDGER)
             pending = await _pending(connection, wanted)
-            for role in (f"penstock_{plane}_app", f"penstock_{plane}_system"):
-                await connection.execute(_ROLE.replace("{role}", role))
+            await roles.ensure(connection, plane)
             for migration in pending:
-                sql = migration.sql.replace("{app}", f"penstock_{plane}_app")
-                await connection.execute(sql.replace("{system}", f"penstock_{plane}_system"))
+                sql = migration.sql.replace("{app}", roles.app(plane))
+                await connection.execute(sql.replace("{system}", roles.system(plane)))
                 await connection.execute(
                     "INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)",
                     migration.name,
@@ -62,6 +62,51 @@ async def migrate(url: str, plane: str, migrations: list[Migration] | None = Non
     for migration in pending:
         logger.info("migrated", migration=migration.name)
     return [migration.name for migration in pending]
+
+
+async def allow_rows(url: str, plane: str, role: str, schema: str) -> None:
+    """As the owner, of a schema whose tables a library made: the plane's login may become a role
+    that changes rows there, and no table."""
+    connection = await sessions.connect(url, server_settings={"client_min_messages": "warning"})
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK)
+            await roles.allow(connection, plane, role)
+            await roles.give_rows(connection, role, schema)
+    finally:
+        connection.terminate()
+
+
+def owner(url: str | None, plane: str) -> str:
+    """The owner's login, without which nothing can be migrated."""
+    if url is None:
+        raise SettingsInvalid(
+            f"PENSTOCK_{plane.upper()}_OWNER_URL is not set, and only the owner of the database "
+            "can migrate it"
+        )
+    return url
+
+
+async def check(url: str, plane: str) -> None:
+    """Refuses a login that may do more than serve, and a database that is not up to date."""
+    settings = {"application_name": "penstock migrations"}
+    connection = await sessions.connect(url, server_settings=settings)
+    try:
+        await roles.refuse_powerful(connection, plane)
+        await connection.execute(f"SET ROLE {roles.system(plane)}")
+        pending = [migration.name for migration in await _pending(connection, read(plane))]
+    except (asyncpg.InsufficientPrivilegeError, asyncpg.InvalidParameterValueError) as error:
+        pending = [f"what its login must be allowed ({error})"]
+    except asyncpg.UndefinedTableError:
+        pending = ["every table"]
+    finally:
+        connection.terminate()
+    if pending:
+        raise MigrationRefused(
+            f"the database lacks {pending[0]}, so this version cannot serve it: run "
+            f"`penstock {plane} --migrate` with the owner's login in "
+            f"PENSTOCK_{plane.upper()}_OWNER_URL, or set that here, too"
+        )
 
 
 async def _pending(connection: asyncpg.Connection, wanted: list[Migration]) -> list[Migration]:
@@ -88,20 +133,4 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     checksum   text NOT NULL,
     applied_at timestamptz NOT NULL DEFAULT now()
 )
-"""
-
-# Roles belong to the whole server, so another database may be creating them right now.
-_ROLE = """
-DO $$ BEGIN
-    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '{role}') THEN
-        BEGIN
-            CREATE ROLE {role} NOLOGIN NOINHERIT;
-        EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
-        END;
-    END IF;
-    BEGIN
-        GRANT {role} TO CURRENT_USER;
-    EXCEPTION WHEN unique_violation THEN NULL;
-    END;
-END $$
 """

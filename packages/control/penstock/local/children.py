@@ -8,6 +8,7 @@ from penstock.local import health, ports
 from penstock.local.bootstrap import SITE
 from penstock.local.memory import Memory
 from penstock.local.options import Options
+from penstock.local.postgres import Logins
 from penstock.local.profile import AGENT
 from penstock.local.supervisor import Child
 
@@ -16,9 +17,9 @@ def admin_token_file(data: Path) -> Path:
     return data / "central" / "admin-token"
 
 
-def central(data: Path, database: str, api_port: int, memory: Memory) -> Child:
+def central(data: Path, database: Logins, api_port: int, memory: Memory) -> Child:
     environment: Mapping[str, str] = {
-        "PENSTOCK_CENTRAL_DATABASE_URL": database,
+        **_logins("CENTRAL", database),
         "PENSTOCK_CENTRAL_DATA": str(data / "central"),
         "PENSTOCK_CENTRAL_HTTP_LISTEN": ports.address(api_port),
         "PENSTOCK_CENTRAL_JOIN_LISTEN": memory.address("central_join"),
@@ -31,9 +32,9 @@ def central(data: Path, database: str, api_port: int, memory: Memory) -> Child:
     return Child("central", command, environment, health=asked)
 
 
-def site(data: Path, database: str, memory: Memory) -> Child:
+def site(data: Path, database: Logins, memory: Memory) -> Child:
     environment: Mapping[str, str] = {
-        "PENSTOCK_SITE_DATABASE_URL": database,
+        **_logins("SITE", database),
         "PENSTOCK_SITE_DATA": str(data / "site"),
         "PENSTOCK_SITE_NAME": SITE,
         "PENSTOCK_SITE_TOKEN_FILE": str(data / "site" / "join-token"),
@@ -55,3 +56,8 @@ def agents(options: Options, memory: Memory) -> Child:
     if options.faults is not None:
         command += ["--faults", str(options.faults)]
     return Child("agents", command, health=health.http(memory.address("agents_health")))
+
+
+def _logins(plane: str, database: Logins) -> dict[str, str]:
+    owner = {f"PENSTOCK_{plane}_OWNER_URL": database.owner} if database.owner else {}
+    return {f"PENSTOCK_{plane}_DATABASE_URL": database.serving, **owner}

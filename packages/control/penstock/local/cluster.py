@@ -1,6 +1,7 @@
 """PGDATA, the files of one Postgres cluster: made whole, and only by the right version."""
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from penstock.local import account, programs
@@ -22,9 +23,16 @@ def initialize(at: Home, used: Programs, *, synced: bool) -> None:
     command += ["--encoding=UTF8", "--locale=C", "--no-instructions"]
     command += [] if synced else ["--no-sync"]
     programs.run(command, at.account)
-    # No line for any network: even a changed listen_addresses lets nobody in.
-    (draft / "pg_hba.conf").write_text("local all all trust\n")
     draft.rename(at.data)
+
+
+def write_doors(data: Path, with_password: Iterable[str]) -> None:
+    """Who gets in, and how. No line for any network: even a changed listen_addresses lets nobody
+    in."""
+    asked = [f"local all {role} scram-sha-256" for role in with_password]
+    wanted, path = "\n".join([*asked, "local all all trust"]) + "\n", data / "pg_hba.conf"
+    if path.read_text() != wanted:  # a full disk keeps no server from starting
+        path.write_text(wanted)
 
 
 def refuse_other_major(data: Path, major: int) -> None:

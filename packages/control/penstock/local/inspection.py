@@ -6,7 +6,7 @@ folder shows, and what would make `penstock up` wait for ever.
 
 from pathlib import Path
 
-from penstock.local import home
+from penstock.local import home, passwords
 from penstock.local.errors import Refused
 from penstock_contracts import membership
 from penstock_contracts.files import Damaged
@@ -18,6 +18,8 @@ def refuse_damage(data: Path, *, embedded: bool) -> None:
         joined = membership.load(data / "site" / "membership") is not None
         for node in sorted((data / "agent" / "nodes").glob("*")):
             membership.load(node)
+        if embedded and (password := data / "postgres" / "password").exists():
+            passwords.read(password)
     except Damaged as error:
         raise Refused(str(error)) from error
     if not joined:

@@ -1,7 +1,8 @@
 """An embedded Postgres: one folder, one private socket, no network.
 
 Who gets in: the socket is in a directory of mode 0700, so only the account that the
-database runs as, and root, can connect; inside it nobody is asked for a password.
+database runs as, and root, can connect; inside it nobody is asked for a password but the planes,
+which log in as elsewhere: each as a role that may only serve.
 As root the database runs as `postgres` or `nobody`; where that account could not reach
 the folder (say, under /root) the data is kept in /var/lib/penstock/ and FOLDER/elsewhere
 says where.
@@ -13,12 +14,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 from urllib.parse import quote
 
-from penstock.local import cluster, home, programs
+from penstock.local import cluster, home, passwords, programs
 from penstock.local.postmaster import Postmaster
 from penstock.local.programs import PostgresFailed
 
@@ -42,6 +44,18 @@ SETTINGS: Final[Mapping[str, str]] = {
 NAME: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
+@dataclass(frozen=True)
+class Logins:
+    """How a plane gets at its database; without an owner nothing is migrated."""
+
+    serving: str
+    owner: str | None
+
+
+def serving_role(plane: str) -> str:
+    return f"penstock_{plane}"
+
+
 class EmbeddedPostgres:
     """The database in `folder`. Start it from a thread that stays: it dies with its thread.
 
@@ -61,6 +75,7 @@ class EmbeddedPostgres:
         self._lock: int | None = None
         self._postmaster: Postmaster | None = None
         self._socket: Path | None = None
+        self._password_file = self.folder / "password"
 
     def start(self) -> None:
         """Start, and return when it accepts connections; does nothing if it runs already."""
@@ -73,11 +88,12 @@ class EmbeddedPostgres:
         cluster.refuse_other_major(at.data, used.major)
         if not at.data.exists():
             cluster.initialize(at, used, synced=self.settings["fsync"] != "off")
+        cluster.write_doors(at.data, map(serving_role, DATABASES))
         self._socket = self._socket or home.socket_folder(at)
         settings = {**self.settings, "unix_socket_directories": str(self._socket)}
         self._postmaster = Postmaster(at, used, settings)
         self._postmaster.start()
-        self._ensure_role_and_databases()
+        self._ensure_roles_and_databases()
 
     def stop(self) -> None:
         """Disconnect everyone, write everything, end."""
@@ -117,6 +133,14 @@ class EmbeddedPostgres:
             raise PostgresFailed("the embedded database is not started; it has no URL")
         return f"postgresql://{role}@/{database}?host={quote(str(self._socket))}&port={PORT}"
 
+    def serving_url(self, plane: str, database: str | None = None) -> str:
+        """As the role with which a plane serves."""
+        login = f"{serving_role(plane)}:{passwords.read(self._password_file)}"
+        return self.url(database or plane, role=login)
+
+    def logins(self, plane: str) -> Logins:
+        return Logins(self.serving_url(plane), self.url(plane))
+
     def create_database(self, name: str, template: str | None = None) -> str:
         """Make a database that `penstock` owns, and give its URL."""
         copied = f" TEMPLATE {_identifier(template)}" if template else ""
@@ -155,14 +179,26 @@ class EmbeddedPostgres:
     def _home_folder(self) -> Path | None:
         return self._postmaster.home.folder if self._postmaster else None
 
-    def _ensure_role_and_databases(self) -> None:
+    def _ensure_roles_and_databases(self) -> None:
         roles = self.execute("SELECT rolname FROM pg_roles").splitlines()
         if ROLE not in roles:
             self.execute(f"CREATE ROLE {ROLE} LOGIN CREATEROLE NOSUPERUSER")
+        self._ensure_serving_roles(roles)
         present = self.execute("SELECT datname FROM pg_database").splitlines()
         for database in DATABASES:
             if database not in present:
                 self.create_database(database)
+
+    def _ensure_serving_roles(self, present: list[str]) -> None:
+        made = not self._password_file.exists()
+        password = passwords.new() if made else passwords.read(self._password_file)
+        for role in map(serving_role, DATABASES):
+            if role not in present:
+                self.execute(f"CREATE ROLE {role} LOGIN NOINHERIT")
+            if made or role not in present:
+                self.execute(f"ALTER ROLE {role} PASSWORD '{passwords.verifier(password)}'")
+        if made:  # at last: if it is not there, all of it is done again
+            passwords.keep(self._password_file, password)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from penstock.local.database import KeptDatabase
 from penstock.local.errors import Refused
 from penstock.local.memory import Memory
 from penstock.local.options import Options
-from penstock.local.postgres import EmbeddedPostgres
+from penstock.local.postgres import EmbeddedPostgres, Logins
 from penstock.local.profile import Profile
 from penstock.local.pump import EventPump
 from penstock.local.screen import Screen
@@ -31,13 +31,15 @@ from penstock_client.views.fleet import JoinToken
 
 CENTRAL_URL: Final = "PENSTOCK_CENTRAL_DATABASE_URL"
 SITE_URL: Final = "PENSTOCK_SITE_DATABASE_URL"
+CENTRAL_OWNER: Final = "PENSTOCK_CENTRAL_OWNER_URL"
+SITE_OWNER: Final = "PENSTOCK_SITE_OWNER_URL"
 TOKENS_AT_ONCE: Final = 100
 
 
 @dataclass(frozen=True)
-class Urls:
-    central: str
-    site: str
+class Databases:
+    central: Logins
+    site: Logins
 
 
 @dataclass(frozen=True)
@@ -74,15 +76,16 @@ class Stack:
         self._screen.line(f"Penstock on this machine, in {data}")
         api, token = f"http://{ports.address(api_port)}", folder.admin_token(data)
 
-        urls = await self._start_database()
+        databases = await self._start_database()
         with self._screen.step("central"):
-            await self._supervisor.start(children.central(data, urls.central, api_port, remembered))
+            child = children.central(data, databases.central, api_port, remembered)
+            await self._supervisor.start(child)
         client = Client(api, token)
         with self._screen.step(f"tenant {bootstrap.TENANT}, project, site, SKUs"):
             platform = await asyncio.to_thread(bootstrap.ensure, client, hardware)
         self._pump = EventPump(Client(api, token), data / "events-seen")
         self._pump.start()
-        await self._start_site(client, platform, urls.site, remembered, self._pump)
+        await self._start_site(client, platform, databases.site, remembered, self._pump)
         await self._start_agents(client, platform, remembered, self._pump)
         return Running(api, token, hardware, platform, client, self._pump)
 
@@ -96,27 +99,35 @@ class Stack:
     def hurry(self) -> None:
         self._supervisor.hurry()
 
-    async def _start_database(self) -> Urls:
+    async def _start_database(self) -> Databases:
         central, site = os.environ.get(CENTRAL_URL), os.environ.get(SITE_URL)
         if central and site:
-            return Urls(central, site)
+            return Databases(
+                Logins(central, os.environ.get(CENTRAL_OWNER)),
+                Logins(site, os.environ.get(SITE_OWNER)),
+            )
         if central or site:
             raise Refused(f"set both {CENTRAL_URL} and {SITE_URL}, or neither")
         server = EmbeddedPostgres(self._data / "postgres", bin_folder=self._options.postgres_bin)
         self._database = KeptDatabase(server, lambda line: self._screen.told("postgres", line))
         with self._screen.step("Postgres"):
             await self._database.start()
-        return Urls(server.url("central"), server.url("site"))
+        return Databases(server.logins("central"), server.logins("site"))
 
     async def _start_site(
-        self, client: Client, platform: Platform, url: str, remembered: Memory, pump: EventPump
+        self,
+        client: Client,
+        platform: Platform,
+        database: Logins,
+        remembered: Memory,
+        pump: EventPump,
     ) -> None:
         def issue(_count: int) -> list[JoinToken]:
             return [client.sites.create_token(platform.site)]
 
         with self._screen.step(f"site {bootstrap.SITE}"):
             await asyncio.to_thread(tokens.write_for_site, self._data / "site", issue)
-            await self._supervisor.start(children.site(self._data, url, remembered))
+            await self._supervisor.start(children.site(self._data, database, remembered))
             await fleet.until_connected(client, pump, platform.site)
 
     async def _start_agents(

@@ -29,10 +29,19 @@ class NotJoined(Exception):
     """The site has not joined the platform and has no token to do so."""
 
 
+async def migrate(settings: SiteSettings) -> None:
+    """Bring the database up to date, as its owner: our tables, and the workflow engine's."""
+    owner = migrations.owner(settings.owner_url, "site")
+    await migrations.migrate(owner, "site")
+    await engine.migrate(owner)
+
+
 async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> None:
     """Run until cancelled; `stopping` says when it will be."""
     stopping = stopping or Stopping()
-    await migrations.migrate(settings.database_url, "site")
+    if settings.owner_url is not None:
+        await migrate(settings)
+    await migrations.check(settings.database_url, "site")
     member = await _join(settings)
     catalogue = events.catalogue(SiteId(member.id))
     database = await db.connect(settings.database_url, "site", size=20, catalogue=catalogue)

@@ -6,15 +6,19 @@ from contextlib import suppress
 from typing import Final
 
 from dbos import DBOS, DBOSConfig
+from dbos._error import DBOSInitializationError  # it exports none of its errors
 from sqlalchemy import Engine, ExceptionContext, event
 from sqlalchemy.exc import SQLAlchemyError
 
-from penstock.kernel import faults, log, pools
+from penstock.kernel import faults, log, migrations, pools
+from penstock.kernel.migrations import MigrationRefused
 from penstock.site import engine_sessions
 from penstock.site.settings import SiteSettings
 
 # Workflows of another version are not resumed: change it when their steps change.
 WORKFLOW_VERSION: Final = "leases-1"
+ROLE: Final = "penstock_site_engine"
+SCHEMA: Final = "dbos"
 POOL_SIZE: Final = 10
 # Who waits for a connection while the database is away waits for as long as it is: to give up would
 # fail the workflow.
@@ -22,6 +26,12 @@ POOL_WAIT_S_MAX: Final = 30 * 86_400
 END_S_MAX: Final = 1.5
 READ_ONLY: Final = "25006"
 logger = log.get(__name__)
+
+
+async def migrate(owner_url: str) -> None:
+    """The engine's own tables, made by the database's owner; at run time only rows change."""
+    await asyncio.to_thread(DBOS.migrate, owner_url)
+    await migrations.allow_rows(owner_url, "site", ROLE, SCHEMA)
 
 
 def prepare(settings: SiteSettings) -> None:
@@ -36,7 +46,13 @@ def prepare(settings: SiteSettings) -> None:
 
 def launch() -> None:
     """Run workflows. Until then a database that does not answer is a failure to start."""
-    DBOS.launch()
+    try:
+        DBOS.launch()
+    except DBOSInitializationError as error:
+        raise MigrationRefused(
+            f"the workflow engine cannot use the database ({error}): run `penstock site --migrate` "
+            "with the owner's login in PENSTOCK_SITE_OWNER_URL"
+        ) from error
     engine_sessions.waits.set()
 
 
@@ -70,6 +86,8 @@ def _config(settings: SiteSettings) -> DBOSConfig:
     return {
         "name": "penstock-site",
         "system_database_url": settings.database_url,
+        "dbos_system_schema": SCHEMA,
+        "run_migrations": False,  # its login may not: see `migrate`
         "application_version": WORKFLOW_VERSION,
         "executor_id": settings.executor,
         "log_level": "WARNING",
@@ -77,7 +95,7 @@ def _config(settings: SiteSettings) -> DBOSConfig:
         "sys_db_idle_transaction_timeout_sec": pools.IDLE_IN_TRANSACTION_S_MAX,
         "db_engine_kwargs": {
             "pool_timeout": POOL_WAIT_S_MAX,
-            "connect_args": engine_sessions.OPTIONS,
+            "connect_args": {**engine_sessions.OPTIONS, "options": f"-c role={ROLE}"},
         },
     }
 

@@ -11,7 +11,8 @@ PREFIX = "PENSTOCK_SITE_"
 
 
 class SiteSettings(Settings):
-    database_url: str = Field(repr=False)
+    database_url: str = Field(repr=False)  # its login may do nothing but serve
+    owner_url: str | None = Field(default=None, repr=False)  # for migrations alone
     data: Path
     name: str = "site"
     executor: str = "site-1"  # unique among the processes of one site
