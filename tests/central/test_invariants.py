@@ -39,6 +39,7 @@ BROKEN: dict[str, str] = {
     "freed_out_of_step": "UPDATE allocations SET freed_at = now()",
     "usage_out_of_step": "UPDATE allocations SET observed = 'active'",
     "gpus_held_out_of_step": "UPDATE gpus_held SET gpus = 1",
+    "gang_torn": "UPDATE allocations SET gang_id = id, nodes = 2, shape = 'baremetal'",
     "abandoned_out_of_step": "UPDATE allocations SET desired = 'released', abandoned_at = now()",
     "retired_node_held": "UPDATE nodes SET retiring_at = now(), retired_at = now(),"
     " retire_reason = 'x', connected = false",

@@ -7,7 +7,8 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.central.allocations import views
+from penstock.central.allocations import gangs, views
+from penstock.central.allocations.gangs import Lease
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed
 from penstock.central.allocations.views import AllocationView
 from penstock.central.allocations.wait import Estimate, Wait, WaitedFor
@@ -54,7 +55,18 @@ def waits(draw: st.DrawFn) -> Wait:
 
 
 @st.composite
-def leases(draw: st.DrawFn) -> Allocation:
+def leases(draw: st.DrawFn) -> Lease:
+    """One of one node, or a gang of two."""
+    one = draw(allocations())
+    if draw(st.booleans()):
+        return Lease(one)
+    lead = replace(one, gang_id=one.id, nodes=2)
+    other = replace(draw(allocations()), id=AllocationId("alloc_2"), gang_id=lead.id)
+    return gangs.as_one([lead, other])
+
+
+@st.composite
+def allocations(draw: st.DrawFn) -> Allocation:
     placed = draw(st.booleans())
     execution = Execution(draw(texts), draw(texts), draw(texts), draw(texts), draw(perhaps))
     return Allocation(
@@ -74,7 +86,7 @@ def leases(draw: st.DrawFn) -> Allocation:
 
 
 @given(leases(), st.sampled_from(READERS))
-def test_a_lease_is_written_as_its_view_is(lease: Allocation, reader: Actor) -> None:
+def test_a_lease_is_written_as_its_view_is(lease: Lease, reader: Actor) -> None:
     view = AllocationView.of(lease, NOW, reader)
     written = views.as_json(lease, NOW, reader)
     assert orjson.loads(written) == orjson.loads(view.model_dump_json())

@@ -81,3 +81,31 @@ def test_terms_are_sent_only_if_given(here: Api, cli: Cli) -> None:
     assert cli("allocation", "create", "--sku", "x").code == 0
     assert here.calls[-1].body == {"project": "project_1", "sku": "x"}
     assert cli("allocation", "create", "--sku", "x", "--price-max", "much").code == 2
+
+
+def test_a_gang_is_asked_for_by_its_nodes_and_shows_its_members(here: Api, cli: Cli) -> None:
+    member = {
+        "id": "alloc_1", "node": "node_1", "slots": ["slot_1"], "status": "active", "reason": "",
+        "desired": "active", "observed": "active", "execution": "realize.announce done",
+    }  # fmt: skip
+    other = {**member, "id": "alloc_2", "node": "node_2", "status": "failed", "reason": "no boot"}
+    gang = {**SLICE, "nodes": 2, "gang": "alloc_1", "members": [member, other], "status": "failed"}
+    here.on("POST", "/v1/allocations", Answer(201, gang))
+    ran = cli("allocation", "create", "--sku", "h100-8.metal", "--nodes", "2")
+    assert here.calls[-1].body == {"project": "project_1", "sku": "h100-8.metal", "nodes": 2}
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert ["MEMBER", "NODE", "STATUS", "OBSERVED", "EXECUTION", "REASON"] in lines
+    assert any(line[:3] == ["alloc_2", "node_2", "failed"] for line in lines)
+
+
+def test_a_watched_gang_ends_when_all_of_it_is_active(here: Api, cli: Cli) -> None:
+    watched(here, "placed", "placed", "active")
+    here.on("POST", "/v1/allocations", Answer(201, {**SLICE, "nodes": 2}))
+    here.emit(
+        event(2, "allocation.observed", "alloc_1"),
+        event(3, "gang.changed", "alloc_1", status="active", reason=""),
+    )
+    ran = cli("allocation", "create", "--sku", "h100-8.metal", "--nodes", "2", "--watch")
+    assert ran.code == 0
+    assert "on each of 2 nodes" in ran.out
+    assert "gang.changed: active" in ran.out

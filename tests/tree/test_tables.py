@@ -69,8 +69,8 @@ READERS: Final[Mapping[str, tuple[str, Set[str]]]] = {
         {"allocations", "claims", "cleanup_proofs", "nodes"},
     ),
     "central.usage": (
-        "shows usage by the names of SKUs; a list reaches as far as projects do",
-        {"projects", "skus"},
+        "shows usage by SKUs' names, a gang's by its members; a list reaches as far as projects do",
+        {"allocations", "projects", "skus"},
     ),
     "kernel.consumers": ("reads the log of events, and how far it goes", {"events", "feed_heads"}),
 }

@@ -129,7 +129,8 @@ def describe(event: Event) -> str:
     """The step and how it went; for other events, what happened."""
     data = event.get("data") or {}
     if "step" not in data:
-        reason = data.get("reason") or data.get("detail") or data.get("observed")
+        said = (data.get(name) for name in ("reason", "detail", "observed", "status"))
+        reason = next(filter(None, said), None)
         return words.plain(event.get("type")) + (f": {words.plain(reason)}" if reason else "")
     step = ".".join(words.plain(data[key]) for key in ("workflow", "step") if data.get(key))
     detail = data.get("detail")

@@ -20,6 +20,7 @@ COLUMNS: Final = (
     column("ID", "id"),
     column("SKU", "sku"),
     column("GPUS", "gpus", right=True),
+    column("NODES", "nodes", right=True),
     column("STATUS", "status"),
     Column("LINE", states.position, right=True),
     column("SITE", "site"),
@@ -71,6 +72,7 @@ def create(
     *,
     sku: str,
     gpus: int | None = None,
+    nodes: int | None = None,
     site: str | None = None,
     project: str | None = None,
     strategy: Strategy | None = None,
@@ -91,7 +93,9 @@ def create(
     sku
         What to allocate: see `penstock sku ls`.
     gpus
-        How many; the SKU's only size if left out.
+        How many, of each node; the SKU's only size if left out.
+    nodes
+        So many whole nodes, all or none, as one allocation. Only of SKUs of whole nodes.
     site
         Only at this site.
     project
@@ -120,8 +124,8 @@ def create(
     wait_s = None if queue_for is None else durations.seconds(queue_for)
     with session.start(options) as run:
         made = run.client.allocations.create(
-            project=run.project(project), sku=sku, gpus=gpus, site=site, strategy=strategy,
-            residency=residency, price_micros_max=ceiling, apart_from=apart_from,
+            project=run.project(project), sku=sku, gpus=gpus, nodes=nodes, site=site,
+            strategy=strategy, residency=residency, price_micros_max=ceiling, apart_from=apart_from,
             queue=queue or wait_s is not None, queue_for_s=wait_s, priority=priority, ends_at=ends,
         )  # fmt: skip
         return finish(run, options, made, watching.CREATION if watch else None)
@@ -129,7 +133,7 @@ def create(
 
 @app.command
 def release(id: str, /, *, watch: Flag = False, options: Changing = UNSAID) -> int:
-    """Give the GPUs back, or stop waiting for them.
+    """Give the GPUs back, or stop waiting for them; of several nodes, all of them.
 
     Returns at once; billing stops when the node has stopped them.
 
@@ -204,13 +208,18 @@ def show_replay(options: Options, id: str, again: Replay) -> int:
     return errors.OK if again["same"] else errors.REFUSED
 
 
+def on_nodes(begun: Allocation) -> str:
+    nodes = begun.get("nodes", 1)
+    return f" on each of {nodes} nodes" if nodes > 1 else ""
+
+
 def finish(run: Session, options: Options, begun: Allocation, journey: Journey | None) -> int:
     """Follow the journey if asked, then show where it stands and what can be done next."""
     if journey is None:
         states.tell(options, begun)
         return errors.OK
     stream = watching.stream_for(as_json=options.json)
-    screen.line(f"{begun['id']}: {begun['gpus']} GPUs of {begun['sku']}", stream)
+    screen.line(f"{begun['id']}: {begun['gpus']} GPUs of {begun['sku']}{on_nodes(begun)}", stream)
     try:
         with watching.teller(stream) as tell:
             ended = watching.follow(

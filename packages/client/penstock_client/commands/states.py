@@ -10,7 +10,7 @@ from penstock_client.views.allocations import Allocation
 from penstock_client.words import Row
 
 FOUR: Final = ("desired", "observed", "execution", "projected")
-TOLD_BELOW: Final = ("desired", "observed", "execution", "states", "estimate")
+TOLD_BELOW: Final = ("desired", "observed", "execution", "states", "estimate", "members")
 
 
 def tell(options: Options, allocation: Allocation) -> None:
@@ -22,6 +22,9 @@ def tell(options: Options, allocation: Allocation) -> None:
         screen.line(outlook)
     screen.line("")
     screen.table(COLUMNS, rows(allocation))
+    if members := allocation.get("members"):
+        screen.line("")
+        screen.table(MEMBERS, [cast("Row", member) for member in members])
     if advice := ADVICE.get(allocation["status"]):
         screen.note(f"\nnext: {advice.format(id=allocation['id'])}")
 
@@ -80,6 +83,10 @@ def titled(name: str) -> Column:
 
 
 COLUMNS: Final = (screen.column("", "aspect"), *(titled(name) for name in FOUR))
+MEMBERS: Final = (
+    screen.column("MEMBER", "id"),
+    *(titled(name) for name in ("node", "status", "observed", "execution", "reason")),
+)
 WAITS: Final = {
     "leases": "leases to end",
     "turn": "its turn",

@@ -36,6 +36,7 @@ class Allocations:
         project: str,
         sku: str,
         gpus: int | None = None,
+        nodes: int | None = None,
         site: str | None = None,
         strategy: Strategy | None = None,
         residency: Sequence[str] = (),
@@ -48,21 +49,23 @@ class Allocations:
     ) -> Allocation:
         """Claim the GPUs. They are placed on return, and active when their node proves it.
 
+        With `nodes` they are those of so many whole nodes, all or none: a gang, one lease.
         `residency` and `price_micros_max` are on top of the tenant's policy; `apart_from` are
         allocations with which this one must not share a node. With `queue` they may be `queued`
         instead: placed as soon as there is room, in order of priority and fair share. At
         `ends_at` they are released, if they are not before, or wait no longer.
         """
         request = requests.post(
-            "allocations", project=project, sku=sku, gpus=gpus, site=site, strategy=strategy,
-            residency=[*residency] or None, price_micros_max=price_micros_max,
+            "allocations", project=project, sku=sku, gpus=gpus, nodes=nodes, site=site,
+            strategy=strategy, residency=[*residency] or None, price_micros_max=price_micros_max,
             apart_from=[*apart_from] or None, queue=queue or None, queue_for_s=queue_for_s,
             priority=priority, ends_at=ends_at,
         )  # fmt: skip
         return single.fetch(self.transport, request, Allocation)
 
     def release(self, id: str) -> Allocation:
-        """Give the GPUs back, or cancel the wait. Slots are free once their cleanup is proven."""
+        """Give the GPUs back, or cancel the wait. Slots are free once their cleanup is proven.
+        By the id of any of its members, a gang is given back whole."""
         return single.fetch(self.transport, requests.post("allocations", id, "release"), Allocation)
 
     def abandon(self, id: str, *, reason: str) -> Allocation:

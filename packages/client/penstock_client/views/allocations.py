@@ -35,6 +35,19 @@ class Estimate(TypedDict):
     leases_of_others: int
 
 
+class Member(TypedDict):
+    """One node of a lease of several: an allocation of its own."""
+
+    id: str
+    node: str | None
+    slots: list[str]
+    status: str
+    reason: str
+    desired: str
+    observed: str
+    execution: str
+
+
 class Allocation(TypedDict):
     id: str
     tenant: str
@@ -42,10 +55,13 @@ class Allocation(TypedDict):
     sku: str
     shape: Shape
     family: str
-    gpus: int
+    gpus: int  # of each node
+    nodes: int
+    gang: str | None  # the lease that it belongs to, if that is one of several nodes
     site: str | None  # none until it is placed
     node: str | None
     slots: list[str]
+    members: list[Member]  # of a gang
     status: str
     desired: str
     observed: str

@@ -72,6 +72,19 @@ async def read(
     return [Event(**dict(row), source=tx.catalogue.source) for row in rows]
 
 
+async def about(tx: Tx, subjects: Sequence[str], limit: int) -> list[Event]:
+    """What happened to any of these, in order."""
+    rows = await tx.fetch(
+        """
+        SELECT seq, id, type, subject, tenant_id, data, correlation_id, at FROM events
+        WHERE subject = ANY($1) ORDER BY seq LIMIT $2
+        """,
+        subjects,
+        limit,
+    )
+    return [Event(**dict(row), source=tx.catalogue.source) for row in rows]
+
+
 async def latest(tx: Tx, subject: str, limit: int) -> list[Event]:
     """The last that happened to the subject, in order."""
     rows = await tx.fetch(

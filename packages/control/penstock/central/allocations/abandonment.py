@@ -10,7 +10,7 @@ from datetime import datetime
 
 from penstock.central import fleet
 from penstock.central.access.authorization import authorize
-from penstock.central.allocations import metering, nudges, release, service, store
+from penstock.central.allocations import metering, nudges, release, service, store, together
 from penstock.central.allocations.model import Allocation, Desired, Observed, Status
 from penstock.central.nodes import retirement
 from penstock.central.nodes import service as nodes
@@ -57,6 +57,7 @@ async def abandon(tx: Tx, actor: Actor, id: str, reason: str) -> Allocation:
         reason=reason,
     )  # fmt: skip
     await retirement.settle(tx, node)
+    await together.tell(tx, allocation)
     nudges.nudge(tx)  # its quota may be what another waits for
     return replace(asked, abandoned_at=tx.now, blocked_reason=blocked)
 

@@ -23,17 +23,19 @@ async def list_allocations(
     project: Annotated[str | None, Query(max_length=64)] = None,
     status: Status | None = None,
 ) -> Page[AllocationView]:
-    """Leases you may see, all or those with one status."""
+    """Leases you may see, all or those with one status. A gang is one lease, under its first id."""
     rows = await service.page(
         tx, actor, project=project, status=status, after=paging.after, limit=paging.fetch
     )
-    return paging.page(rows, lambda row: AllocationView.of(row, tx.now, actor), lambda row: row.id)
+    return paging.page(
+        rows, lambda row: AllocationView.of(row, tx.now, actor), lambda row: row.allocation.id
+    )
 
 
 @router.get("/{id}")
 async def get_allocation(id: str, actor: Caller, tx: Tx) -> AllocationView:
-    """One lease, its four states side by side."""
-    return AllocationView.of(await service.get(tx, actor, id), tx.now, actor)
+    """One lease, its four states side by side; or, by its own id, one member of a gang."""
+    return AllocationView.of(await service.lease(tx, actor, id), tx.now, actor)
 
 
 @router.get("/{id}/timeline")
@@ -47,9 +49,11 @@ async def get_timeline(id: str, actor: Caller, tx: Tx) -> Page[dict[str, object]
 async def release_allocation(id: str, actor: Caller, tx: Tx) -> AllocationView:
     """Give the GPUs back. Returns at once; watch `status` for `released`.
 
-    One that is `queued` is cancelled: it is `released` at once.
+    One that is `queued` is cancelled: it is `released` at once. A gang is released whole, by
+    whichever of its ids.
     """
-    return AllocationView.of(await release.release(tx, actor, id), tx.now, actor)
+    released = await release.release(tx, actor, id)
+    return AllocationView.of(await service.shown(tx, released), tx.now, actor)
 
 
 class Abandonment(Body):
@@ -60,7 +64,8 @@ class Abandonment(Body):
 async def abandon_allocation(id: str, body: Abandonment, actor: Caller, tx: Tx) -> AllocationView:
     """Give up a release that cannot end, because the node does not prove cleanup.
 
-    The tenant's quota is returned; the slots stay blocked until their cleanup is proven.
+    The tenant's quota is returned; the slots stay blocked until their cleanup is proven. Of a
+    gang, each member is given up by its own id.
     """
     abandoned = await abandonment.abandon(tx, actor, id, body.reason)
-    return AllocationView.of(abandoned, tx.now, actor)
+    return AllocationView.of(await service.shown(tx, abandoned), tx.now, actor)

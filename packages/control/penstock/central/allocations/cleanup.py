@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from penstock.central import fleet
-from penstock.central.allocations import observation, store
+from penstock.central.allocations import observation, store, together
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.allocations.observation import locked
 from penstock.central.allocations.store import Proven
@@ -54,6 +54,7 @@ async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
         await observation.freed(tx, allocation)
         events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
         await retirement.settle(tx, node)
+    await together.tell(tx, allocation)
 
 
 def missing(report: CleanupReported) -> str:

@@ -9,7 +9,11 @@ from penstock.kernel.db import Tx
 from penstock_contracts.ids import AllocationId
 
 SET: Final = "allocations.ends"  # who waits for this is told when a lease with an end is placed
-HELD: Final = "placed_at IS NOT NULL AND desired = 'active' AND ends_at IS NOT NULL"
+# Members of a gang end with their lead.
+HELD: Final = """
+    placed_at IS NOT NULL AND desired = 'active' AND ends_at IS NOT NULL
+    AND (gang_id IS NULL OR nodes > 1)
+"""
 
 
 def tell(tx: Tx) -> None:

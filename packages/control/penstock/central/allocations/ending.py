@@ -54,7 +54,7 @@ async def act(tx: Tx, warning: timedelta) -> float:
 async def _release(tx: Tx, over: list[AllocationId]) -> None:
     for lease in await store.find(tx, over):
         tx.correlation_id = lease.correlation_id
-        await release.give_back(tx, SYSTEM, lease, REASON)
+        await release.begin(tx, SYSTEM, lease, REASON)
         BEGUN.hit()
 
 

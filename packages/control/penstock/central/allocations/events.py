@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from penstock.central.allocations.model import Observed
-from penstock.kernel.catalogue import INTEGER, TEXT, TIME, Audience, EventType, id_of, one_of
+from penstock.central.allocations.model import Observed, Status
+from penstock.kernel.catalogue import INTEGER, TEXT, TEXTS, TIME, Audience, EventType, id_of, one_of
 from penstock_contracts.ids import AllocationId, NodeId, ProjectId, SiteId
 
 EVENTS: Final = (
@@ -16,6 +16,7 @@ EVENTS: Final = (
             "project": id_of(ProjectId),
             "sku": TEXT,
             "gpus": INTEGER,
+            "nodes": INTEGER,
             "priority": INTEGER,
             "expires_at": TIME.or_null,
             "reason": TEXT,
@@ -89,6 +90,27 @@ EVENTS: Final = (
         "The cleanup of the whole lease is proven, and its GPUs are free.",
         Audience.TENANT,
         AllocationId,
+    ),
+    EventType(
+        "gang.placed",
+        "The lease has several whole nodes, all of them claimed; each is a member of the gang.",
+        Audience.TENANT,
+        AllocationId,
+        {
+            "project": id_of(ProjectId),
+            "sku": TEXT,
+            "gpus": INTEGER,
+            "nodes": INTEGER,
+            "site": id_of(SiteId),
+            "members": TEXTS,
+        },
+    ),
+    EventType(
+        "gang.changed",
+        "The lease of several nodes is in another state, because one of its members is.",
+        Audience.TENANT,
+        AllocationId,
+        {"status": one_of(Status), "reason": TEXT},
     ),
     EventType(
         "allocation.abandoned",

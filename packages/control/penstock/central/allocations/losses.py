@@ -14,14 +14,15 @@ from penstock_contracts.ids import AllocationId, NodeId
 
 async def release_all(tx: Tx, node_id: NodeId, reason: str) -> list[AllocationId]:
     """Release what the node holds, and ask anew for what it was asked to clean already: the task
-    may be lost with its journal. Which leases ended. The caller holds the fleet's lock."""
+    may be lost with its journal. A gang ends whole. Answers which leases ended. The caller holds
+    the fleet's lock."""
     ended: list[AllocationId] = []
     for id in await store.held_on(tx, node_id):
         allocation = await store.lock(tx, id)
         if allocation is None:
             continue
         if allocation.desired is Desired.ACTIVE:
-            await release.give_back(tx, SYSTEM, allocation, reason)
+            await release.begin(tx, SYSTEM, allocation, reason)
             ended.append(id)
         else:
             await release.ask(tx, allocation, await slots.held_by(tx, id))

@@ -107,6 +107,8 @@ class Allocation:
     blocked_reason: str
     placed_at: datetime | None
     wait: Wait
+    gang_id: AllocationId | None = None  # of a gang: its lead's, which is the lease's
+    nodes: int = 1  # that the lease was asked for with, if this is its lead
 
     @property
     def status(self) -> Status:

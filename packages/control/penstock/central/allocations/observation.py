@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from penstock.central.allocations import metering, release, store, times
+from penstock.central.allocations import metering, release, store, times, together
 from penstock.central.allocations.model import OBSERVABLE, Allocation, Desired, Execution, Observed
 from penstock.central.disputes import service as disputes
 from penstock.central.disputes.model import Dispute, Edge
@@ -73,6 +73,11 @@ async def observed(tx: Tx, site_id: SiteId, report: wire.AllocationObserved) -> 
         )
         if seen.desired is Desired.ACTIVE:
             await release.give_back(tx, SYSTEM, seen, seen.failed_reason)
+            if seen.gang_id is not None:  # none goes on without it
+                why = f"{seen.id} of the same gang failed: {seen.failed_reason}"
+                await release.give_back_gang(tx, SYSTEM, seen.gang_id, why)
+    if seen.status is not allocation.status:
+        await together.tell(tx, allocation)
 
 
 def _refuse_unasked(allocation: Allocation, state: Observed, revision: int) -> None:

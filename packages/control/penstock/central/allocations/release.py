@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from penstock.central.access.authorization import authorize
-from penstock.central.allocations import nudges, orders, service, store
+from penstock.central.allocations import members, nudges, orders, service, store, together
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot, SlotState
@@ -17,6 +17,7 @@ from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
 from penstock_contracts.failpoints import Failpoint
+from penstock_contracts.ids import AllocationId
 
 BEGUN: Final = Failpoint("central.release.begun")  # and not yet committed
 
@@ -32,9 +33,30 @@ async def release(tx: Tx, actor: Actor, id: str) -> Allocation:
         return allocation
     if allocation.placed_at is None:
         return await _cancel(tx, actor, allocation)
-    begun = await give_back(tx, actor, allocation)
+    begun = await begin(tx, actor, allocation)
     BEGUN.hit()
     return begun
+
+
+async def begin(tx: Tx, actor: Actor, allocation: Allocation, reason: str = "") -> Allocation:
+    """Begin the release of a lease that is placed; of a member, that of its whole gang."""
+    if allocation.gang_id is None:
+        return await give_back(tx, actor, allocation, reason)
+    released = await give_back_gang(tx, actor, allocation.gang_id, reason)
+    return next(member for member in released if member.id == allocation.id)
+
+
+async def give_back_gang(
+    tx: Tx, actor: Actor, gang_id: AllocationId, reason: str
+) -> list[Allocation]:
+    """All members that are not given back already. The caller holds the lead's row."""
+    held = await members.of(tx, gang_id)
+    released = [
+        member if member.desired is Desired.RELEASED else await give_back(tx, actor, member, reason)
+        for member in held
+    ]
+    together.compare(tx, held, released)
+    return released
 
 
 async def give_back(tx: Tx, actor: Actor, allocation: Allocation, reason: str = "") -> Allocation:

@@ -1,13 +1,19 @@
 """What may be seen of allocations. The caller owns the transaction."""
 
+from typing import Final
+
 from penstock.central.access.authorization import Resource, authorize, authorize_list
-from penstock.central.allocations import store
+from penstock.central.allocations import members, store
+from penstock.central.allocations.gangs import Lease
 from penstock.central.allocations.model import Allocation, Status
 from penstock.kernel import events
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.events import Event
 from penstock_contracts.ids import AllocationId, TenantId
+
+TIMELINE_MAX: Final = 1000
+TIMELINE_OF_A_MEMBER: Final = 64
 
 
 def resource(allocation: Allocation) -> Resource:
@@ -23,17 +29,31 @@ async def get(tx: Tx, actor: Actor, id: str) -> Allocation:
     return allocation
 
 
+async def lease(tx: Tx, actor: Actor, id: str) -> Lease:
+    """As its tenant sees it: of a gang's lead, the whole gang as one."""
+    return await shown(tx, await get(tx, actor, id))
+
+
+async def shown(tx: Tx, allocation: Allocation) -> Lease:
+    (lease,) = await members.leases(tx, [allocation])
+    return lease
+
+
 async def page(
     tx: Tx, actor: Actor, *, project: str | None, status: Status | None, after: str, limit: int
-) -> list[Allocation]:
+) -> list[Lease]:
     reach = authorize_list(actor, "allocation")
-    return await store.page(tx, reach, project=project, status=status, after=after, limit=limit)
+    found = await store.page(tx, reach, project=project, status=status, after=after, limit=limit)
+    return await members.leases(tx, found)
 
 
 async def timeline(tx: Tx, actor: Actor, id: str) -> list[Event]:
-    """Everything that happened to it, in order, from the event log."""
-    allocation = await get(tx, actor, id)
-    return await events.read(tx, subject=allocation.id, limit=1000)
+    """Everything that happened to it, in order, from the event log; of a gang, to all of it."""
+    found = await lease(tx, actor, id)
+    if not found.members:
+        return await events.read(tx, subject=found.allocation.id, limit=TIMELINE_MAX)
+    limit = max(TIMELINE_MAX, TIMELINE_OF_A_MEMBER * len(found.members))
+    return await events.about(tx, [member.id for member in found.members], limit)
 
 
 async def first_active_of(tx: Tx, tenant_id: TenantId) -> AllocationId | None:

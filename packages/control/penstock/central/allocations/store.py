@@ -7,6 +7,7 @@ import asyncpg
 
 from penstock.central.access.authorization import Reach
 from penstock.central.allocations import waiting
+from penstock.central.allocations.gangs import PRECEDENCE
 from penstock.central.allocations.model import Allocation, Desired, Execution, Observed, Status
 from penstock.central.allocations.wait import Wait
 from penstock.central.policies.model import Terms
@@ -27,12 +28,15 @@ from penstock_contracts.ids import (
 )
 from penstock_contracts.wire_pb2 import Signed
 
-SELECT = """
-    SELECT a.*, k.name AS sku_name, p.organization_id, held.blocked_reason
-    FROM allocations a JOIN skus k ON k.id = a.sku_id JOIN projects p ON p.id = a.project_id
+HELD = """
     CROSS JOIN LATERAL (
         SELECT coalesce(max(c.blocked_reason), '') AS blocked_reason FROM claims c
         WHERE c.slot_id = ANY(a.slot_ids) AND c.allocation_id = a.id AND c.freed_at IS NULL) AS held
+"""
+SELECT = f"""
+    SELECT a.*, k.name AS sku_name, p.organization_id, held.blocked_reason
+    FROM allocations a JOIN skus k ON k.id = a.sku_id JOIN projects p ON p.id = a.project_id
+    {HELD}
 """
 
 # The same as Allocation.status, where a list is to be filtered by it.
@@ -49,6 +53,12 @@ STATUS = """
         WHEN a.observed = 'active' THEN 'active'
         ELSE 'placed'
     END
+"""
+# The same as gangs.status, of the gang `lease.gang`.
+GANG_STATUS = f"""
+    SELECT of_one.status FROM (
+        SELECT {STATUS} AS status FROM allocations a {HELD} WHERE a.gang_id = lease.gang) AS of_one
+    ORDER BY array_position('{{{",".join(PRECEDENCE)}}}'::text[], of_one.status) LIMIT 1
 """
 
 
@@ -99,6 +109,8 @@ def read(row: asyncpg.Record) -> Allocation:
         blocked_reason=row["blocked_reason"],
         placed_at=row["placed_at"],
         wait=_wait(row),
+        gang_id=AllocationId(row["gang_id"]) if row["gang_id"] else None,
+        nodes=row["nodes"],
     )
 
 
@@ -124,8 +136,15 @@ async def get(tx: Tx, id: str) -> Allocation:
 
 
 async def lock(tx: Tx, id: str) -> Allocation | None:
-    """The allocation, held until the transaction ends: one writer at a time."""
-    await tx.execute("SELECT FROM allocations WHERE id = $1 FOR UPDATE", id)
+    """The allocation, held until the transaction ends: one writer at a time. Of a gang, the lead's
+    row is held for all members, so whoever changes several of them waits for nobody in between."""
+    await tx.execute(
+        """
+        SELECT FROM allocations
+        WHERE id = (SELECT coalesce(gang_id, id) FROM allocations WHERE id = $1) FOR UPDATE
+        """,
+        id,
+    )
     row = await tx.fetchrow(f"{SELECT} WHERE a.id = $1", id)
     return read(row) if row else None
 
@@ -137,10 +156,14 @@ async def find(tx: Tx, ids: Sequence[AllocationId]) -> list[Allocation]:
 async def page(
     tx: Tx, reach: Reach, *, project: str | None, status: Status | None, after: str, limit: int
 ) -> list[Allocation]:
+    """Leases: of a gang, its lead."""
     rows = await tx.fetch(
         f"""
-        {SELECT} WHERE a.id > $3 AND ($1::text IS NULL OR a.project_id = $1)
-            AND ($2::text IS NULL OR {STATUS} = $2)
+        {SELECT} CROSS JOIN LATERAL (SELECT a.gang_id) AS lease (gang)
+        WHERE a.id > $3 AND ($1::text IS NULL OR a.project_id = $1)
+            AND (a.gang_id IS NULL OR a.nodes > 1)
+            AND ($2::text IS NULL
+                OR CASE WHEN a.gang_id IS NULL THEN {STATUS} ELSE ({GANG_STATUS}) END = $2)
             AND ($5 OR a.project_id = ANY($6) OR p.organization_id = ANY($7))
         ORDER BY a.id LIMIT $4
         """,
@@ -162,9 +185,9 @@ async def insert(tx: Tx, new: Sequence[Allocation]) -> None:
         INSERT INTO allocations (id, tenant_id, project_id, sku_id, shape, family, gpus,
             price_micros_per_gpu_hour, currency, desired, desired_at, revision, created_at,
             created_by, correlation_id, priority, asked_site_id, terms, queued_at, expires_at,
-            ends_at)
+            ends_at, gang_id, nodes)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-            $19, $20, $21)
+            $19, $20, $21, $22, $23)
         """,
         [
             (
@@ -172,7 +195,7 @@ async def insert(tx: Tx, new: Sequence[Allocation]) -> None:
                 a.price_micros_per_gpu_hour, a.currency, a.desired, a.desired_at, a.revision,
                 a.created_at, a.created_by, a.correlation_id, a.wait.priority,
                 a.wait.asked_site_id, a.wait.terms, a.wait.queued_at, a.wait.expires_at,
-                a.wait.ends_at,
+                a.wait.ends_at, a.gang_id, a.nodes,
             )
             for a in new
         ],

@@ -125,13 +125,14 @@ async def leases_on(tx: Tx, nodes: Sequence[str]) -> list[Lease]:
 
 
 async def _leases(tx: Tx, which: str, *args: object) -> list[Lease]:
+    """A gang is one, with a part for each of its nodes that was asked for."""
     rows = await tx.fetch(
         f"""
-        SELECT a.id, a.tenant_id, a.gpus, a.ends_at, c.node_id,
+        SELECT coalesce(a.gang_id, a.id) AS id, a.tenant_id, a.gpus, a.ends_at, c.node_id,
             array_agg(c.slot_id ORDER BY c.slot_id) AS slots
         FROM allocations a JOIN claims c
             ON c.slot_id = ANY(a.slot_ids) AND c.allocation_id = a.id AND c.freed_at IS NULL
-        WHERE {which} GROUP BY a.id, c.node_id ORDER BY a.id, c.node_id
+        WHERE {which} GROUP BY a.id, c.node_id ORDER BY 1, c.node_id
         """,  # noqa: S608 # the callers are above
         *args,
     )
@@ -139,7 +140,7 @@ async def _leases(tx: Tx, which: str, *args: object) -> list[Lease]:
     for row in rows:
         parts.setdefault(row["id"], []).append(Part(row["node_id"], tuple(row["slots"])))
     return [
-        Lease(id, row["tenant_id"], row["gpus"], tuple(parts[id]), row["ends_at"])
+        Lease(id, row["tenant_id"], row["gpus"] * len(parts[id]), tuple(parts[id]), row["ends_at"])
         for id, row in {row["id"]: row for row in rows}.items()
     ]
 

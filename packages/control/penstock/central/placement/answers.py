@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from penstock.central.access.keys import UNKNOWN
+from penstock.central.allocations import gangs, members
 from penstock.central.allocations import store as allocations
-from penstock.central.allocations.model import Allocation
 from penstock.central.placement.leeways import Leeways
 from penstock.central.placement.queue import Ask, Outcome, Placed, Queued
 from penstock.central.placement.wants import Want
@@ -18,6 +18,7 @@ from penstock.kernel.http import idempotency
 from penstock.kernel.http.idempotency import Given
 from penstock.kernel.questions import Question
 from penstock.placement import solver
+from penstock.placement.explaining import availability
 from penstock.placement.line import estimates
 from penstock.placement.line.waiting import Lease
 from penstock.placement.model import Change, Fleet, Leeway, Refusal, Request
@@ -117,8 +118,8 @@ async def given_before(
 
     Either this very commit, whose reply was lost, or another request with the same key.
     """
-    committed = await allocations.find(tx, [ask.id for ask in asks]) if again else []
-    outcomes: dict[str, Outcome] = {a.id: given(a, tx.now) for a in committed}
+    committed = await _leases(tx, [ask.id for ask in asks]) if again else {}
+    outcomes: dict[str, Outcome] = {id: given(lease, tx.now) for id, lease in committed.items()}
     asked = [ask for ask in asks if ask.key is not None and ask.id not in outcomes]
     meant = {key: answer.request for key, answer in used.items()}
     replays: dict[str, AllocationId] = {}
@@ -131,15 +132,21 @@ async def given_before(
         elif key in used:
             replays[ask.id] = AllocationId(used[key].body.decode())
     if replays:
-        found = {a.id: a for a in await allocations.find(tx, list(replays.values()))}
+        found = await _leases(tx, list(replays.values()))
         for id, replayed in replays.items():
             outcomes[id] = given(found[replayed], tx.now, replayed=True)
     return outcomes
 
 
-def given(allocation: Allocation, now: datetime, *, replayed: bool = False) -> Placed | Queued:
-    waits = allocation.placed_at is None
-    return (Queued if waits else Placed)(allocation, now, replayed)
+async def _leases(tx: Tx, ids: Sequence[AllocationId]) -> dict[AllocationId, gangs.Lease]:
+    found = await members.leases(tx, await allocations.find(tx, ids))
+    return {lease.allocation.id: lease for lease in found}
+
+
+def given(lease: gangs.Lease, now: datetime, *, replayed: bool = False) -> Placed | Queued:
+    if lease.allocation.placed_at is None:
+        return Queued(lease.allocation, now, replayed)
+    return Placed(lease.allocation, now, replayed, lease.members)
 
 
 async def remember(tx: Tx, asks: Sequence[Ask], outcomes: Mapping[str, Decided]) -> None:
@@ -186,6 +193,8 @@ def unavailable(one: Unplaced, fleet: Fleet, leeway: Leeway, leases: Sequence[Le
     }
     if refusal.never:
         explanation["never"] = refusal.why
+    if request.nodes > 1:
+        explanation["gang"] = _gang(request, fleet)
     return Conflict(
         _detail(one),
         code="sku_unavailable",
@@ -194,12 +203,24 @@ def unavailable(one: Unplaced, fleet: Fleet, leeway: Leeway, leases: Sequence[Le
     )
 
 
+def _gang(request: Request, fleet: Fleet) -> dict[str, int]:
+    """How many of its nodes could be had together, so at one site, and how many are missing."""
+    by_site = availability.count(replace(request, nodes=1), fleet)
+    found = max(by_site.values(), default=0)
+    return {"nodes": request.nodes, "found": found, "missing": max(0, request.nodes - found)}
+
+
 def _detail(one: Unplaced) -> str:
     refusal, request = one.refusal, one.want.request
     if refusal.never:
         return f"this can never be placed as the fleet is: {refusal.why}"
     if one.kept:
         return f"what has room for {request.gpus} {request.family} is kept for those who wait"
+    if request.nodes > 1:
+        return (
+            f"no site has {request.nodes} whole {request.family} nodes of {request.gpus} GPUs "
+            "free together now"
+        )
     plural = "s" if request.gpus > 1 else ""
     return f"no node can take {request.gpus} {request.family} GPU{plural} as {request.shape} now"
 

@@ -7,6 +7,7 @@ from pydantic import AwareDatetime, Field
 
 from penstock.central.access.keys import Held
 from penstock.central.allocations import views
+from penstock.central.allocations.gangs import NODES_MAX
 from penstock.central.allocations.terms import NewTerms
 from penstock.central.allocations.views import AllocationView
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
@@ -36,6 +37,14 @@ class NewAllocation(NewTerms):
     project: Reference
     sku: Reference
     gpus: Annotated[int, Field(ge=1, le=1024)] | None = None
+    nodes: Annotated[
+        int,
+        Field(
+            ge=1, le=NODES_MAX,
+            description="How many whole nodes, all of them or none: one lease, at one site, on as "
+            "few leaves of the fabric as can be. More than one only of a SKU of whole nodes.",
+        ),
+    ] = 1  # fmt: skip
     site: Reference | None = None
     queue: Annotated[
         bool, Field(description="Wait for room if there is none now, instead of being refused.")
@@ -91,6 +100,7 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
             project=body.project,
             sku=body.sku,
             gpus=body.gpus,
+            nodes=body.nodes,
             site=body.site,
             correlation_id=request.state.correlation_id,
             key=key,
@@ -107,7 +117,7 @@ async def create_allocation(request: Request, body: NewAllocation) -> Response:
     )
     replayed = {"Idempotency-Replayed": "true"} if answer.replayed else {}
     return Response(
-        views.as_json(answer.allocation, answer.now, actor), 201, replayed, "application/json"
+        views.as_json(answer.lease, answer.now, actor), 201, replayed, "application/json"
     )
 
 

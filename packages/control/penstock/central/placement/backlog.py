@@ -13,7 +13,7 @@ from prometheus_client import Gauge
 
 from penstock.central.allocations import waiting as held
 from penstock.central.allocations.model import Allocation
-from penstock.central.placement import leases, line, outlooks
+from penstock.central.placement import line, outlooks
 from penstock.central.placement.answers import Unplaced
 from penstock.central.placement.gates import Gates
 from penstock.central.placement.wants import Want
@@ -33,7 +33,7 @@ Wants = Mapping[str, Want]  # by the id of their ask, which is that of their lea
 class Decided:
     """`placed` is for the caller to write; all else is written. `refused` is by ask."""
 
-    placed: list[tuple[Want, Allocation, Plan]]
+    placed: list[tuple[Want, Plan]]
     queued: list[Allocation] = field(default_factory=list[Allocation])
     refused: dict[str, Problem | Unplaced] = field(default_factory=dict[str, Problem | Unplaced])
 
@@ -60,7 +60,7 @@ async def decide(
         leases=tuple(ending),
         limits=limits,
     )
-    answer = Decided([_placed(tx, known[p.waiting.id], p) for p in decided.placed])
+    answer = Decided([_placed(known[p.waiting.id], p) for p in decided.placed])
     kept = [(each.waiting.priority, each.kept.nodes) for each in decided.staying if each.kept]
     staying: list[Staying] = []
     for each in decided.staying:
@@ -126,10 +126,9 @@ def _waiting(tx: Tx, want: Want, *, stays: bool) -> Waiting:
     )
 
 
-def _placed(tx: Tx, want: Want, placement: Placement) -> tuple[Want, Allocation, Plan]:
+def _placed(want: Want, placement: Placement) -> tuple[Want, Plan]:
     """The request is the one that was solved, so that its receipt can be replayed."""
-    plan = placement.plan
-    return replace(want, request=placement.request), leases.placed(tx, want, plan), plan
+    return replace(want, request=placement.request), placement.plan
 
 
 def _refusal(

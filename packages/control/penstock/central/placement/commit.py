@@ -12,6 +12,7 @@ While somebody waits for room, or asks to, everyone's turn is decided together
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 
 import asyncpg
@@ -23,6 +24,7 @@ from penstock.central.placement import (
     answers,
     backlog,
     departures,
+    gangs,
     leases,
     line,
     receipts,
@@ -163,9 +165,9 @@ class Committer:
             placed: list[Placement] = []
             for want in _wanted(some, judge, outcomes):
                 outcome = self._plan(tx, want, current, gates)
-                if isinstance(outcome, Placement):
-                    placed.append(outcome)
-                    outcomes[want.ask.id] = Placed(outcome.allocation, tx.now)
+                if isinstance(outcome, list):
+                    placed += outcome
+                    outcomes[want.ask.id] = _answer(tx, outcome[0])
                 else:
                     outcomes[want.ask.id] = outcome
             await writer.put(placed, more=more)
@@ -186,17 +188,16 @@ class Committer:
         outcomes.update(decided.refused)
         outcomes.update({a.id: Queued(a, tx.now) for a in decided.queued})
         placed: list[Placement] = []
-        for want, allocation, plan in decided.placed:
-            receipt = _receipt(want, plan, current)
-            revision = self._snapshot.take(plan.node_ids)
-            placed.append(Placement(want, allocation, plan, revision, receipt))
-            outcomes[allocation.id] = Placed(allocation, tx.now)
+        for want, plan in decided.placed:
+            made = self._placements(tx, want, plan, _receipt(want, plan, current))
+            placed += made
+            outcomes[want.ask.id] = _answer(tx, made[0])
         for some, more in _few(placed):
             await writer.put(some, more=more)
 
     def _plan(
         self, tx: Tx, want: Want, current: Fleet, gates: Gates
-    ) -> Placement | Unplaced | Problem:
+    ) -> list[Placement] | Unplaced | Problem:
         refusal = gates.refuse(want)
         if refusal is not None:
             return refusal
@@ -206,8 +207,19 @@ class Committer:
         receipt = _receipt(want, plan, current)
         current.take(plan)
         gates.take(want)
-        revision = self._snapshot.take(plan.node_ids)
-        return Placement(want, leases.placed(tx, want, plan), plan, revision, receipt)
+        return self._placements(tx, want, plan, receipt)
+
+    def _placements(self, tx: Tx, want: Want, plan: Plan, receipt: str) -> list[Placement]:
+        """One for each node, in the plan's order: each has a line of the log, and its fence."""
+        if len(plan.parts) == 1:
+            revision = self._snapshot.take(plan.node_ids)
+            return [Placement(want, leases.placed(tx, want, plan), plan, revision, receipt)]
+        made = [
+            Placement(own, member, one, self._snapshot.take(one.node_ids), receipt)
+            for own, member, one in gangs.members(tx, want, plan)
+        ]
+        made[0] = replace(made[0], gang=tuple(one.allocation for one in made))
+        return made
 
 
 async def _around(tx: Tx, refused: list[Want], near: list[str]) -> tuple[Leeways, list[Lease]]:
@@ -225,6 +237,10 @@ def _wanted(asks: Iterable[Ask], judge: Judge, outcomes: dict[str, Decided]) -> 
         else:
             wanted.append(judged)
     return wanted
+
+
+def _answer(tx: Tx, lead: Placement) -> Placed:
+    return Placed(lead.allocation, tx.now, members=lead.gang)
 
 
 def _receipt(want: Want, plan: Plan, current: Fleet) -> str:

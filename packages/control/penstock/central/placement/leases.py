@@ -84,4 +84,6 @@ def _new(tx: Tx, want: Want, wait: Wait, plan: Plan | None) -> Allocation:
         blocked_reason="",
         placed_at=tx.now if plan else None,
         wait=wait,
+        gang_id=want.ask.id if want.ask.nodes > 1 else None,
+        nodes=want.ask.nodes,
     )

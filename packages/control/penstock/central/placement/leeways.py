@@ -41,7 +41,7 @@ class Leeways:
 
     def _affords(self, want: Want, sku: Sku) -> bool:
         """Whether quotas and balance have room for it."""
-        hourly = want.request.gpus * sku.price_micros_per_gpu_hour
+        hourly = want.demand.gpus * sku.price_micros_per_gpu_hour
         demand = replace(
             want.demand, family=sku.family, currency=sku.currency, micros_per_hour=hourly
         )

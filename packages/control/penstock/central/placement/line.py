@@ -45,12 +45,14 @@ def announce(tx: Tx, queued: Sequence[Allocation], known: Mapping[str, Want]) ->
         audit.record(
             tx, known[allocation.id].ask.actor, "allocation.create", allocation.id,
             reason=known[allocation.id].ask.reason, tenant_id=allocation.tenant_id,
-            sku=allocation.sku_name, gpus=allocation.gpus, queued=True, priority=wait.priority,
+            sku=allocation.sku_name, gpus=allocation.gpus, nodes=allocation.nodes, queued=True,
+            priority=wait.priority,
         )  # fmt: skip
         events.emit(
             tx, "allocation.queued", allocation.id, tenant_id=allocation.tenant_id,
             project=allocation.project_id, sku=allocation.sku_name, gpus=allocation.gpus,
-            priority=wait.priority, expires_at=wait.expires_at, reason=allocation.reason,
+            nodes=allocation.nodes, priority=wait.priority, expires_at=wait.expires_at,
+            reason=allocation.reason,
             position=wait.estimate.position if wait.estimate else None,
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from prometheus_client import Histogram
 
+from penstock.central.allocations.gangs import Lease
 from penstock.central.allocations.model import Allocation
 from penstock.central.allocations.wait import PRIORITY_DEFAULT
 from penstock.central.policies.model import Terms
@@ -53,6 +54,7 @@ class Ask:
     ends_at: datetime | None = None  # it is released then, or waits no longer
     reason: str = ""  # for the audit log
     credential: bytes = field(default=b"", repr=False)  # hash of a key: asked again if it holds
+    nodes: int = 1  # whole ones, all or none
     id: AllocationId = field(default_factory=AllocationId.new)
     patience: Patience | None = field(default=None, compare=False)  # None: it waits for ever
 
@@ -62,6 +64,11 @@ class Placed:
     allocation: Allocation
     now: datetime
     replayed: bool = False
+    members: tuple[Allocation, ...] = ()  # of a gang
+
+    @property
+    def lease(self) -> Lease:
+        return Lease(self.allocation, self.members)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,10 @@ class Queued:
     allocation: Allocation
     now: datetime
     replayed: bool = False
+
+    @property
+    def lease(self) -> Lease:
+        return Lease(self.allocation)
 
 
 Outcome = Placed | Queued | Problem

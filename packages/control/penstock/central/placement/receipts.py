@@ -28,16 +28,17 @@ TUPLES: Final = ("sites", "families_allowed", "residency", "apart_from", "kept")
 def keep(request: Request, plan: Plan, *, policy_revision: int, revision: int) -> str:
     """For the log. `revision` is the fleet's, when it was decided; `policy_revision` the tenant's
     policy's."""
-    return orjson.dumps(
-        {
-            "policy": solver.POLICY,
-            "policy_revision": policy_revision,
-            "fleet_revision": revision,
-            "request": orjson.Fragment(_lean(request)),
-            "candidates": [tuple(candidate) for candidate in plan.candidates],
-            "rejections": {rule: count for rule, count in plan.rejections.items() if count},
-        }
-    ).decode()
+    kept: Receipt = {
+        "policy": solver.POLICY,
+        "policy_revision": policy_revision,
+        "fleet_revision": revision,
+        "request": orjson.Fragment(_lean(request)),
+        "candidates": [tuple(candidate) for candidate in plan.candidates],
+        "rejections": {rule: count for rule, count in plan.rejections.items() if count},
+    }
+    if len(plan.parts) > 1:
+        kept["nodes"] = plan.node_ids  # of a gang: its lines of the log follow in this order
+    return orjson.dumps(kept).decode()
 
 
 async def get(tx: Tx, actor: Actor, id: str) -> Receipt:
@@ -65,12 +66,14 @@ def recall(line: Change, kept: Mapping[str, Any]) -> Receipt:
     if "slots" in kept:
         return dict(kept)  # written when receipts were kept whole
     rules = screens.TALLIED if kept["policy"] == solver.POLICY else ()
+    gang = {"nodes": kept["nodes"]} if "nodes" in kept else {}
     return {
         "policy": kept["policy"],
         "policy_revision": kept["policy_revision"],
         "fleet_revision": kept["fleet_revision"],
         "request": orjson.loads(orjson.dumps(request_of(kept["request"]))),
         "node": kept.get("node", line.node_id),
+        **gang,
         "slots": [
             {"slot_id": slot, "fence": line.revision, "milli": WHOLE_MILLI}
             for slot in line.slot_ids

@@ -35,7 +35,9 @@ async def replay(tx: Tx, receipt: Receipt) -> Replay:
     kept = receipts.keep(
         request, plan, policy_revision=receipt["policy_revision"], revision=revision
     )
-    line = Change(revision + 1, "claim", plan.node_id, plan.slot_ids)
+    nth = receipt["nodes"].index(receipt["node"]) if "nodes" in receipt else 0  # of a gang
+    part = plan.parts[nth]
+    line = Change(revision + 1 + nth, "claim", part.node_id, part.slot_ids)
     again = receipts.recall(line, orjson.loads(kept))
     differences = [name for name in receipt if receipt[name] != again.get(name)]
     return Replay(not differences, differences, again)

@@ -61,7 +61,7 @@ class Judge:
     def judge(self, ask: Ask) -> Want | Problem:
         asked = (
             ask.actor, ask.project, ask.sku, ask.gpus, ask.site, ask.terms, ask.priority,
-            ask.ends_at,
+            ask.ends_at, ask.nodes,
         )  # fmt: skip
         judged = self._alike.get(asked)
         if judged is None:
@@ -115,6 +115,12 @@ def _want(ask: Ask, project: Project, site: Site | Problem | None, known: Known)
     if isinstance(site, Problem):
         raise Invalid(f"site: {site.detail}", code="unknown_site")
     _check_sku(sku, known.policies[project.tenant_id])
+    if ask.nodes > 1 and sku.shape is not Shape.BAREMETAL:
+        raise Invalid(
+            f"nodes: SKU {sku.name!r} is part of one node; {ask.nodes} nodes are leased whole only",
+            code="not_whole_nodes",
+            suggestion="ask for a SKU of shape baremetal: `penstock sku ls`",
+        )
     return _laid_over(ask, project, sku, _count(ask, sku), site.id if site else None, known)
 
 
@@ -136,13 +142,14 @@ def _residency(ask: Ask, site: Site | Problem | None, policy: Policy) -> frozens
 def _laid_over(
     ask: Ask, project: Project, sku: Sku, gpus: int, site_id: SiteId | None, known: Known
 ) -> Want:
-    bare = Request(sku.family, sku.shape, gpus, site_id)
+    bare = Request(sku.family, sku.shape, gpus, site_id, ask.nodes)
     policy = known.policies[project.tenant_id]
     request = overlays.lay_over(bare, policy, ask.terms, _nodes_apart(ask, project, known))
     tenant, org = project.tenant_id, project.organization_id
-    hourly = gpus * sku.price_micros_per_gpu_hour
-    whole = int(sku.shape is Shape.BAREMETAL)
-    demand = Demand(tenant, org, project.id, sku.family, gpus, whole, sku.currency, hourly)
+    in_all = gpus * ask.nodes
+    hourly = in_all * sku.price_micros_per_gpu_hour
+    whole = ask.nodes if sku.shape is Shape.BAREMETAL else 0
+    demand = Demand(tenant, org, project.id, sku.family, in_all, whole, sku.currency, hourly)
     rate = Rate(tenant, sku.currency, hourly)
     return Want(ask, project, sku, request, policy, demand, rate)
 
@@ -216,6 +223,7 @@ def _asked(allocation: Allocation) -> Ask:
         queue=True,
         priority=wait.priority,
         ends_at=wait.ends_at,
+        nodes=allocation.nodes,
         id=allocation.id,
     )
 

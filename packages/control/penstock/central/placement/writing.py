@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Self
 
-from penstock.central.allocations import deadlines, orders, partings, waiting
+from penstock.central.allocations import deadlines, members, orders, partings, waiting
 from penstock.central.allocations.model import Allocation
 from penstock.central.placement.answers import keyed
 from penstock.central.placement.bindings import Bindings
@@ -67,7 +67,8 @@ class Placement:
     allocation: Allocation
     plan: Plan
     revision: int
-    receipt: str  # as the log keeps it
+    receipt: str  # as the log keeps it; of a gang, the same for each member
+    gang: tuple[Allocation, ...] = ()  # of a lead: all members, itself first
 
 
 class Writer:
@@ -82,6 +83,7 @@ class Writer:
         self._sent: asyncio.Task[list[Record]] | None = None
         self._holds = False
         self._parted: list[Allocation] = []  # new, and to stay apart from others
+        self._gangs: list[Allocation] = []  # new members of some
 
     async def __aenter__(self) -> Self:
         return self
@@ -91,6 +93,7 @@ class Writer:
         if kind is None:
             await self._finish()
             await partings.keep(self._tx, self._parted)
+            await members.bind(self._tx, self._gangs)
         else:
             with suppress(Exception):
                 await self._finish()
@@ -104,6 +107,8 @@ class Writer:
             _tell(self._tx, one, self._bindings.of(one.plan.slot_ids, one.revision))
             if one.want.ask.terms.apart_from and not one.want.waited:
                 self._parted.append(one.allocation)
+            if one.gang:
+                self._gangs += one.gang
         # The database waits for what a statement takes, so it is written before the last is done.
         now = self._tx.now
         letter = [now, *_texts(placed), *drain(self._tx.outgoing), now, *_answers(placed, now)]
@@ -173,11 +178,18 @@ def _tell(tx: Tx, one: Placement, slots: Sequence[bytes]) -> None:
     if made.wait.ends_at is not None:
         deadlines.tell(tx)
     action = "allocation.place" if one.want.waited else "allocation.create"
+    gang = {"gang": made.gang_id} if made.gang_id else {}
     audit.record(
         tx, one.want.ask.actor, action, made.id, tenant_id=made.tenant_id,
-        reason=one.want.ask.reason, sku=made.sku_name, gpus=made.gpus, node=made.node_id,
+        reason=one.want.ask.reason, sku=made.sku_name, gpus=made.gpus, node=made.node_id, **gang,
     )  # fmt: skip
     events.emit(
         tx, "allocation.placed", made.id, tenant_id=made.tenant_id, project=made.project_id,
         sku=made.sku_name, gpus=made.gpus, node=made.node_id, site=made.site_id,
     )  # fmt: skip
+    if one.gang:
+        events.emit(
+            tx, "gang.placed", made.id, tenant_id=made.tenant_id, project=made.project_id,
+            sku=made.sku_name, gpus=made.gpus, nodes=made.nodes, site=made.site_id,
+            members=[member.id for member in one.gang],
+        )  # fmt: skip

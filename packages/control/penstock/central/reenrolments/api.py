@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from penstock.central.reenrolments import model, service
-from penstock.central.reenrolments.model import Kind, Part, Reenrolment, Status
+from penstock.central.reenrolments.model import Outcome, Part, PartKind, Reenrolment
 from penstock.kernel.http.paging import Page, PageQuery
 from penstock.kernel.http.web import Body, Caller, Tx, TxRoute, View
 from penstock.kernel.names import Text
@@ -21,7 +21,7 @@ class Decision(Body):
 
 
 class PartView(View):
-    kind: Kind
+    kind: PartKind
     same: list[str]
     gone: list[str]
     new: list[str]
@@ -36,7 +36,7 @@ class ReenrolmentView(View):
     node: str
     node_name: str
     site: str
-    status: Status
+    status: Outcome
     key: str
     key_in_force: str
     parts: list[PartView]
@@ -71,7 +71,7 @@ async def list_reenrolments(
     tx: Tx,
     paging: PageQuery,
     node: Annotated[str | None, Query(max_length=64)] = None,
-    status: Annotated[Status | None, Query()] = None,
+    status: Annotated[Outcome | None, Query()] = None,
 ) -> Page[ReenrolmentView]:
     """Machines that say they are nodes that lost their key."""
     rows = await service.page(

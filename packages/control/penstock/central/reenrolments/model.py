@@ -10,13 +10,13 @@ from penstock_contracts.ids import NodeId, ReenrolmentId, SiteId, TokenId
 from penstock_contracts.wire_pb2 import Topology
 
 
-class Status(StrEnum):
+class Outcome(StrEnum):
     WAITING = "waiting"  # for an operator's decision; nothing of it is trusted
     APPROVED = "approved"  # the node is who holds the new key
     REJECTED = "rejected"  # the node is who it was
 
 
-class Kind(StrEnum):
+class PartKind(StrEnum):
     GPU = "gpu"  # UUIDs
     NVME = "nvme"  # serial numbers
     FABRIC = "fabric"  # GUIDs
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 class Part:
     """One kind of identities: which the node had and has, which are gone, which are new."""
 
-    kind: Kind
+    kind: PartKind
     same: tuple[str, ...]
     gone: tuple[str, ...]
     new: tuple[str, ...]
@@ -42,7 +42,7 @@ class Part:
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "Part":
         return cls(
-            Kind(fields["kind"]),
+            PartKind(fields["kind"]),
             tuple(fields["same"]),
             tuple(fields["gone"]),
             tuple(fields["new"]),
@@ -60,43 +60,43 @@ class Reenrolment:
     key_in_force: bytes  # the node's, now
     parts: tuple[Part, ...]
     requested_at: datetime
-    status: Status
+    status: Outcome
     decided_at: datetime | None
     decided_by: str
     decided_reason: str
 
 
 def compare(had: Topology, has: Topology) -> tuple[Part, ...]:
-    return tuple(_part(kind, _identities(had, kind), _identities(has, kind)) for kind in Kind)
+    return tuple(_part(kind, _identities(had, kind), _identities(has, kind)) for kind in PartKind)
 
 
 def other_hardware(parts: Iterable[Part]) -> str:
     """Why this cannot be the node: its slots are of other devices. Empty if they are the same."""
     for part in parts:
-        if part.kind is Kind.PRODUCT:
+        if part.kind is PartKind.PRODUCT:
             continue  # a board is replaced, and its slots are what they were: an operator decides
         if part.differs:
             return (
                 f"{len(part.gone)} of its {part.kind} devices are gone and {len(part.new)} are new"
             )
-        if part.kind is Kind.GPU and not part.same:
+        if part.kind is PartKind.GPU and not part.same:
             return "the node never said what it is made of"
     return ""
 
 
-def _identities(topology: Topology, kind: Kind) -> frozenset[str]:
+def _identities(topology: Topology, kind: PartKind) -> frozenset[str]:
     match kind:
-        case Kind.GPU:
+        case PartKind.GPU:
             found = {slot.gpu_uuid for slot in topology.slots}
-        case Kind.NVME:
+        case PartKind.NVME:
             found = {slot.nvme_serial for slot in topology.slots}
-        case Kind.FABRIC:
+        case PartKind.FABRIC:
             found = {slot.fabric_guid for slot in topology.slots}
-        case Kind.PRODUCT:
+        case PartKind.PRODUCT:
             found = {topology.product_serial}
     return frozenset(found - {""})
 
 
-def _part(kind: Kind, had: frozenset[str], has: frozenset[str]) -> Part:
+def _part(kind: PartKind, had: frozenset[str], has: frozenset[str]) -> Part:
     same, gone, new = (tuple(sorted(ids)) for ids in (had & has, had - has, has - had))
     return Part(kind, same, gone, new)

@@ -17,7 +17,7 @@ from penstock.central.allocations import losses
 from penstock.central.nodes import joining
 from penstock.central.nodes import service as nodes
 from penstock.central.reenrolments import model, orders, store
-from penstock.central.reenrolments.model import Reenrolment, Status
+from penstock.central.reenrolments.model import Outcome, Reenrolment
 from penstock.kernel import audit, events
 from penstock.kernel.actor import SYSTEM, Actor
 from penstock.kernel.db import Tx
@@ -33,7 +33,7 @@ async def get(tx: Tx, actor: Actor, id: str) -> Reenrolment:
 
 
 async def page(
-    tx: Tx, actor: Actor, *, node_id: str | None, status: Status | None, after: str, limit: int
+    tx: Tx, actor: Actor, *, node_id: str | None, status: Outcome | None, after: str, limit: int
 ) -> list[Reenrolment]:
     reach = authorize_list(actor, "reenrolment")
     return await store.page(tx, reach, node_id=node_id, status=status, after=after, limit=limit)
@@ -42,8 +42,8 @@ async def page(
 async def approve(tx: Tx, actor: Actor, id: str, reason: str) -> Reenrolment:
     """Let the node come back under the new key: the old one opens nothing any more, and the leases
     that it held end. Asking again changes nothing."""
-    found = await _undecided(tx, actor, "reenrolment.approve", id, Status.APPROVED)
-    if found.status is Status.APPROVED:
+    found = await _undecided(tx, actor, "reenrolment.approve", id, Outcome.APPROVED)
+    if found.status is Outcome.APPROVED:
         return found
     node = await nodes.get(tx, SYSTEM, found.node_id)
     nodes.refuse_retired(node)
@@ -55,7 +55,7 @@ async def approve(tx: Tx, actor: Actor, id: str, reason: str) -> Reenrolment:
         )
     await joining.replace_key(tx, node.site_id, node.id, found.public_key)
     ended = await losses.release_all(tx, node.id, LOST)
-    await store.decide(tx, found.id, Status.APPROVED, actor.name, reason)
+    await store.decide(tx, found.id, Outcome.APPROVED, actor.name, reason)
     new, old = (identity.fingerprint(key) for key in (found.public_key, node.public_key))
     audit.record(
         tx, actor, "reenrolment.approve", found.id, node=node.id, reason=reason, key=new,
@@ -72,31 +72,31 @@ async def approve(tx: Tx, actor: Actor, id: str, reason: str) -> Reenrolment:
 
 async def reject(tx: Tx, actor: Actor, id: str, reason: str) -> Reenrolment:
     """Refuse the new key. Whoever asked is told why. Asking again changes nothing."""
-    found = await _undecided(tx, actor, "reenrolment.reject", id, Status.REJECTED)
-    if found.status is Status.REJECTED:
+    found = await _undecided(tx, actor, "reenrolment.reject", id, Outcome.REJECTED)
+    if found.status is Outcome.REJECTED:
         return found
     await _reject(tx, actor, found, reason)
     return await store.get(tx, found.id)
 
 
 async def _reject(tx: Tx, actor: Actor, found: Reenrolment, reason: str) -> None:
-    await store.decide(tx, found.id, Status.REJECTED, actor.name, reason)
+    await store.decide(tx, found.id, Outcome.REJECTED, actor.name, reason)
     orders.reject(tx, found.site_id, found.token_id, reason)
     audit.record(
         tx, actor, "reenrolment.reject", found.id, node=found.node_id, reason=reason,
-        status=Status.REJECTED, before={"status": found.status},
+        status=Outcome.REJECTED, before={"status": found.status},
     )  # fmt: skip
     events.emit(
         tx, "reenrolment.rejected", found.id, node=found.node_id, site=found.site_id, reason=reason
     )
 
 
-async def _undecided(tx: Tx, actor: Actor, action: str, id: str, wanted: Status) -> Reenrolment:
+async def _undecided(tx: Tx, actor: Actor, action: str, id: str, wanted: Outcome) -> Reenrolment:
     """Under the fleet's lock, so that of two decisions one is the first."""
     await _permitted(tx, actor, action, id)
     await fleet.lock(tx)
     found = await store.get(tx, id)
-    if found.status not in (Status.WAITING, wanted):
+    if found.status not in (Outcome.WAITING, wanted):
         raise Conflict(
             f"re-enrolment {found.id} is {found.status}; it cannot become {wanted}",
             code="already_decided",

@@ -5,7 +5,7 @@ from typing import Any
 import asyncpg
 
 from penstock.central.access.authorization import Reach
-from penstock.central.reenrolments.model import Part, Reenrolment, Status
+from penstock.central.reenrolments.model import Outcome, Part, Reenrolment
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import NotFound
 from penstock_contracts.ids import NodeId, ReenrolmentId, SiteId, TokenId
@@ -25,7 +25,7 @@ def _read(row: asyncpg.Record) -> Reenrolment:
     values["site_id"] = SiteId(values["site_id"])
     values["token_id"] = TokenId(values["token_id"])
     values["parts"] = tuple(Part.from_json(part) for part in values["parts"])
-    values["status"] = Status(values["status"])
+    values["status"] = Outcome(values["status"])
     return Reenrolment(**values)
 
 
@@ -70,7 +70,7 @@ async def waiting_of(tx: Tx, node_id: NodeId) -> list[Reenrolment]:
 
 
 async def page(
-    tx: Tx, reach: Reach, *, node_id: str | None, status: Status | None, after: str, limit: int
+    tx: Tx, reach: Reach, *, node_id: str | None, status: Outcome | None, after: str, limit: int
 ) -> list[Reenrolment]:
     rows = await tx.fetch(
         f"""
@@ -89,7 +89,7 @@ async def page(
     return [_read(row) for row in rows]
 
 
-async def decide(tx: Tx, id: ReenrolmentId, status: Status, by: str, reason: str) -> None:
+async def decide(tx: Tx, id: ReenrolmentId, status: Outcome, by: str, reason: str) -> None:
     await tx.execute(
         """
         UPDATE reenrolments SET decision = $2, decided_at = $3, decided_by = $4, decided_reason = $5

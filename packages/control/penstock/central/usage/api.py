@@ -52,7 +52,8 @@ async def list_usage(
     allocation: Annotated[str | None, Query(max_length=64)] = None,
     project: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Page[UsageView]:
-    """Time in which GPUs were yours, from what nodes proved. Open segments run until now."""
+    """Time in which GPUs were yours, from what nodes proved. Open segments run until now. Each
+    member of a gang has its own; `allocation` may name one of them, or the gang."""
     rows = await service.page(
         tx, actor, allocation=allocation, project=project, after=paging.after, limit=paging.fetch
     )

@@ -95,7 +95,8 @@ async def page(
     rows = await tx.fetch(
         f"""
         SELECT {COLUMNS} FROM usage_segments u JOIN skus k ON k.id = u.sku_id
-        WHERE allocation_id > $3 AND ($1::text IS NULL OR allocation_id = $1)
+        WHERE allocation_id > $3 AND ($1::text IS NULL OR allocation_id = $1
+                OR allocation_id IN (SELECT id FROM allocations WHERE gang_id = $1))
             AND ($2::text IS NULL OR project_id = $2)
             AND ($5 OR project_id = ANY($6) OR project_id IN (
                 SELECT id FROM projects WHERE organization_id = ANY($7)))
