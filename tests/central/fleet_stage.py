@@ -19,7 +19,7 @@ from penstock.placement.model import Shape
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.ids import SiteId, SkuId, TenantId
 
-from .stand_in_site import Node, proof
+from .stand_in_site import Node, desired, on_lease, proof
 
 
 @dataclass
@@ -58,14 +58,13 @@ class Stage:
             await release.release(tx, SYSTEM, id)
         async with self.database.transaction() as tx:
             body: bytes = await tx.fetchval("SELECT body FROM feed_entries WHERE key = $1", id)
-        order = wire.SiteOrder.FromString(body).allocation
+        order = desired(body)
         node = self.nodes[order.node_id]
         proofs = [
             node.key.sign(proof(node, order, at).SerializeToString())
             for at in range(len(order.slots))
         ]
-        cleanup = wire.CleanupReported(allocation_id=id, revision=order.revision, proofs=proofs)
-        await self.handle(wire.SiteReport(cleanup=cleanup))
+        await self.handle(on_lease(order, wire.CleanupReported(proofs=proofs)))
 
 
 async def build(

@@ -1,7 +1,7 @@
 """Both links of a real site, without its workflows: joined, dialling central, serving nodes."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,7 +11,8 @@ from penstock.kernel import db, loops
 from penstock.kernel.db import Database
 from penstock.kernel.wakeups import Wakeups
 from penstock.local import ports
-from penstock.site import uplink
+from penstock.site import kinds, uplink
+from penstock.site.documents.service import Decode
 from penstock.site.downlink import NodeLinks
 from penstock.site.settings import SiteSettings
 from penstock.site.tasks.service import Tasks
@@ -28,6 +29,7 @@ class SitePlane:
     central: Central
     member: Member
     database: Database
+    kinds: Mapping[str, Decode]
 
     async def node_token(self) -> JoinToken:
         """Good from now on: the site has central's permission."""
@@ -71,6 +73,7 @@ async def serving(central: Central, url: str, member: Member) -> AsyncGenerator[
     )
     database, wakeups = await db.connect(url, "site"), Wakeups(url)
     tasks = Tasks(database, wakeups, member.key, deadline=timedelta(seconds=60))
+    known = kinds.load(tasks).decoders
     async with AsyncExitStack() as stack:
         stack.push_async_callback(database.close)
         working = [asyncio.create_task(wakeups.listen())]
@@ -80,10 +83,10 @@ async def serving(central: Central, url: str, member: Member) -> AsyncGenerator[
         await stack.enter_async_context(
             NodeLinks(database, wakeups, settings, member, tasks).listen()
         )
-        dialling = uplink.loop(database, wakeups, url, settings.executor, member)
+        dialling = uplink.loop(database, wakeups, url, settings.executor, member, known)
         working.append(asyncio.create_task(loops.keep(dialling)))
         await central.until(member.id, "site.described", after=seen)
-        yield SitePlane(central, member, database)
+        yield SitePlane(central, member, database, known)
 
 
 async def _stop(working: "list[asyncio.Task[None]]") -> None:

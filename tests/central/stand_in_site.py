@@ -91,6 +91,27 @@ def fences(order: wire.DesiredAllocation) -> list[wire.SlotFence]:
     return [wire.SlotFence(slot_id=slot.slot_id, fence=slot.fence) for slot in order.slots]
 
 
+def desired(order: bytes) -> wire.DesiredAllocation:
+    """What a lease's order desires."""
+    return wire.DesiredAllocation.FromString(wire.SiteOrder.FromString(order).document.body)
+
+
+def on_lease(
+    order: wire.DesiredAllocation, report: wire.AllocationObserved | wire.CleanupReported
+) -> wire.SiteReport:
+    """A report on the lease, as its site sends it."""
+    observed = isinstance(report, wire.AllocationObserved)
+    body = wire.LeaseReport(observed=report) if observed else wire.LeaseReport(cleanup=report)
+    return wire.SiteReport(
+        reported=wire.Reported(
+            kind="lease",
+            key=order.allocation_id,
+            revision=order.revision,
+            body=body.SerializeToString(),
+        )
+    )
+
+
 class StandInSite:
     """Both feeds of a site, in memory. Reports are numbered; orders are kept by key."""
 
@@ -140,8 +161,8 @@ class StandInSite:
                 payload = identity.verify(self.member.order_key, signed)
                 order = wire.SiteOrder.FromString(payload)
                 assert order.site_id == self.id
-                if order.HasField("allocation"):
-                    self.orders[order.allocation.allocation_id] = order.allocation
+                if order.HasField("document"):
+                    self.orders[order.document.key] = desired(payload)
                 else:
                     self.about_nodes.append(order)
             self._changed.notify_all()
@@ -224,20 +245,19 @@ class StandInSite:
         reason: str = "",
     ) -> None:
         seen = wire.AllocationObserved(
-            allocation_id=order.allocation_id,
-            revision=order.revision,
             observed=observed,
             at_us=now_us() if at_us is None else at_us,
             reason=reason,
             fences=fences(order),
         )
-        await self.report(wire.SiteReport(observed=seen))
+        await self.report(on_lease(order, seen))
 
     async def step(
         self, order: wire.DesiredAllocation, workflow: str, step: str, *, revision: int = 0
     ) -> None:
-        stepped = wire.ExecutionStepped(
-            allocation_id=order.allocation_id,
+        stepped = wire.Stepped(
+            kind="lease",
+            key=order.allocation_id,
             revision=revision or order.revision,
             workflow=workflow,
             step=step,
@@ -256,12 +276,8 @@ class StandInSite:
     async def clean(
         self, order: wire.DesiredAllocation, proofs: Sequence[wire.Signed] | None = None
     ) -> None:
-        cleanup = wire.CleanupReported(
-            allocation_id=order.allocation_id,
-            revision=order.revision,
-            proofs=self.good_proofs(order) if proofs is None else proofs,
-        )
-        await self.report(wire.SiteReport(cleanup=cleanup))
+        cleanup = wire.CleanupReported(proofs=self.good_proofs(order) if proofs is None else proofs)
+        await self.report(on_lease(order, cleanup))
 
 
 async def disputed(site: StandInSite, tenant: Tenant) -> str:

@@ -161,8 +161,8 @@ async def test_a_step_is_shown_within_the_leases_life(
 ) -> None:
     made = await leased(central, site, tenant)
     for at_us in (now_us() + YEARS_US, now_us() - YEARS_US):
-        stepped = wire.ExecutionStepped(
-            allocation_id=made["id"], revision=1, workflow="realize", step="provision",
+        stepped = wire.Stepped(
+            kind="lease", key=made["id"], revision=1, workflow="realize", step="provision",
             status=wire.STEP_STATUS_STARTED, at_us=at_us,
         )  # fmt: skip
         await site.report(wire.SiteReport(stepped=stepped))

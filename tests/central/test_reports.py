@@ -9,7 +9,7 @@ from penstock_contracts.identity import PrivateKey
 
 from . import stand_in_site
 from .plane import Central, Tenant
-from .stand_in_site import Node, StandInSite, fences, now_us
+from .stand_in_site import Node, StandInSite, fences, now_us, on_lease
 
 pytestmark = pytest.mark.anyio
 
@@ -34,13 +34,11 @@ async def test_a_report_with_a_stale_fence_changes_nothing(
     path, order = await lease(site, tenant, gpus=2)
     for spoiled in ([], fences(order)[:1], [_older(fence) for fence in fences(order)]):
         seen = wire.AllocationObserved(
-            allocation_id=order.allocation_id,
-            revision=1,
             observed=wire.OBSERVED_ACTIVE,
             at_us=now_us(),
             fences=spoiled,
         )
-        await site.report(wire.SiteReport(observed=seen))
+        await site.report(on_lease(order, seen))
         assert (await tenant.member.get(path)).json["observed"] == "nothing"
     assert await central.value("SELECT count(*) FROM usage_segments") == 0
 
@@ -102,13 +100,11 @@ async def test_a_site_can_say_nothing_of_another_sites_things_and_its_feed_goes_
 def nonsense(order: wire.DesiredAllocation, node: Node) -> dict[str, bytes]:
     """Reports that no honest site sends. Each must be set aside, never stop the feed."""
     id = order.allocation_id
-    step = wire.ExecutionStepped(allocation_id=id, revision=1, step="s", at_us=now_us())
-    seen = wire.AllocationObserved(
-        allocation_id=id, revision=1, observed=wire.OBSERVED_ACTIVE, fences=fences(order)
-    )
+    step = wire.Stepped(kind="lease", key=id, revision=1, step="s", at_us=now_us())
+    seen = wire.AllocationObserved(observed=wire.OBSERVED_ACTIVE, fences=fences(order))
 
     def stepped(**changes: object) -> bytes:
-        changed = wire.ExecutionStepped()
+        changed = wire.Stepped()
         changed.CopyFrom(step)
         for name, value in changes.items():
             setattr(changed, name, value)
@@ -119,7 +115,13 @@ def nonsense(order: wire.DesiredAllocation, node: Node) -> dict[str, bytes]:
         changed.CopyFrom(seen)
         for name, value in changes.items():
             setattr(changed, name, value)
-        return wire.SiteReport(observed=changed).SerializeToString()
+        return on_lease(order, changed).SerializeToString()
+
+    def reported(**changes: object) -> bytes:
+        changed = on_lease(order, seen)
+        for name, value in changes.items():
+            setattr(changed.reported, name, value)
+        return changed.SerializeToString()
 
     def enrolled(**fields: object) -> bytes:
         made = wire.NodeEnrolled(
@@ -147,8 +149,12 @@ def nonsense(order: wire.DesiredAllocation, node: Node) -> dict[str, bytes]:
         "an observation at no time": observed(at_us=HUGE),
         "a state of another version": observed(observed=99),
         "a reason with NUL": observed(at_us=now_us(), reason="\x00"),
-        "no allocation": stepped(allocation_id="alloc_nope"),
-        "an id with NUL": stepped(allocation_id="alloc_\x00"),
+        "no allocation": stepped(key="alloc_nope"),
+        "an id with NUL": stepped(key="alloc_\x00"),
+        "a step of an unknown kind": stepped(kind="cluster"),
+        "a report of an unknown kind": reported(kind="cluster"),
+        "a report that is none": reported(body=b"\xff"),
+        "a report on nothing": reported(body=b""),
         "a node id that is none": enrolled(node_id="../../etc"),
         "a node name with NUL": enrolled(name="\x00"),
         "a node name taken": enrolled(name=node.name),
@@ -219,15 +225,13 @@ async def test_nonsense_between_good_reports_of_one_batch_harms_neither(
     central: Central, site: StandInSite, tenant: Tenant
 ) -> None:
     path, order = await lease(site, tenant)
-    good = wire.SiteReport(
-        observed=wire.AllocationObserved(
-            allocation_id=order.allocation_id, revision=1, observed=wire.OBSERVED_ACTIVE,
-            at_us=now_us(), fences=fences(order),
-        )
-    )  # fmt: skip
+    seen = wire.AllocationObserved(
+        observed=wire.OBSERVED_ACTIVE, at_us=now_us(), fences=fences(order)
+    )
+    good = on_lease(order, seen)
     step = wire.SiteReport(
-        stepped=wire.ExecutionStepped(
-            allocation_id=order.allocation_id, revision=1, workflow="realize", step="verify",
+        stepped=wire.Stepped(
+            kind="lease", key=order.allocation_id, revision=1, workflow="realize", step="verify",
             status=wire.STEP_STATUS_DONE, at_us=now_us(),
         )
     )  # fmt: skip

@@ -17,7 +17,13 @@ from penstock_contracts.identity import PrivateKey
 from penstock_contracts.ids import AllocationId, NodeId
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import JoinRefused, Member, RenewalRefused
-from penstock_contracts.wire_pb2 import DESIRED_ACTIVE, DesiredAllocation, Enrolment, SiteOrder
+from penstock_contracts.wire_pb2 import (
+    DESIRED_ACTIVE,
+    DesiredAllocation,
+    Document,
+    Enrolment,
+    SiteOrder,
+)
 
 from . import impostor, site_plane
 from .impostor import Impostor
@@ -97,10 +103,11 @@ async def test_once_a_site_and_its_nodes_joined_anew_the_old_keys_are_nobodys(
 
 
 def desired(site_id: str, allocation: str) -> SiteOrder:
-    document = DesiredAllocation(
+    body = DesiredAllocation(
         allocation_id=allocation, revision=1, desired=DESIRED_ACTIVE, node_id=NodeId.new()
     )
-    return SiteOrder(site_id=site_id, allocation=document)
+    document = Document(kind="lease", key=allocation, revision=1, body=body.SerializeToString())
+    return SiteOrder(site_id=site_id, document=document)
 
 
 async def test_only_what_central_signed_for_this_site_is_an_order(
@@ -132,7 +139,7 @@ async def test_only_what_central_signed_for_this_site_is_an_order(
             member.membership = replace(held, link_address=fake.link_address)
             why = await refusal(victim, fake)
             assert "an order is" in why, f"{name}: {why}"
-            assert await victim.value("SELECT allocation_id FROM leases") is None, name
+            assert await victim.value("SELECT key FROM documents") is None, name
             assert await victim.value("SELECT count(*) FROM feed_rejections") == 0, name
             reached = await victim.value("SELECT coalesce(max(seq), 0) FROM feed_cursors")
             assert reached == cursor, f"{name} moved the cursor"
@@ -151,7 +158,7 @@ async def refusal(site: SitePlane, fake: Impostor) -> str:
             broken.set()
 
     feeds = Impostor(PrivateKey.generate(), "", lambda _csr: Enrolment())  # it has no reports
-    inbox = Inbox(site.database, uplink.SOURCE, partial(uplink.handle, site.member))
+    inbox = Inbox(site.database, uplink.SOURCE, partial(uplink.handle, site.member, site.kinds))
     dialling = asyncio.create_task(site.member.dial(feeds, inbox, changed))
     waiting = [asyncio.create_task(event.wait()) for event in (broken, fake.believed)]
     await asyncio.wait(waiting, timeout=15, return_when=asyncio.FIRST_COMPLETED)

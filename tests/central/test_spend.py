@@ -29,7 +29,7 @@ from penstock_contracts.ids import SkuId
 
 from . import fleet_stage
 from .fleet_stage import Stage
-from .stand_in_site import fences
+from .stand_in_site import desired, fences, on_lease
 from .test_backlog import Clock, violations
 
 pytestmark = pytest.mark.anyio
@@ -70,15 +70,13 @@ class Purse:
             body: bytes = await tx.fetchval(
                 "SELECT body FROM feed_entries WHERE key = $1", lease.id
             )
-        order = wire.SiteOrder.FromString(body).allocation
+        order = desired(body)
         observed = wire.AllocationObserved(
-            allocation_id=lease.id,
-            revision=order.revision,
             observed=seen,
             at_us=db.to_us(at or self.clock.now),
             fences=fences(order),
         )
-        await self.stage.handle(wire.SiteReport(observed=observed))
+        await self.stage.handle(on_lease(order, observed))
 
     async def release(self, lease: Allocation) -> None:
         async with self.stage.database.transaction() as tx:

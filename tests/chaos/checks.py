@@ -46,7 +46,7 @@ def _time(text: str | None) -> datetime | None:
 
 def assert_usage(platform: Platform, id: str, begin: str, end: str) -> None:
     """One closed segment, from one of the site's observations to another, to the microsecond."""
-    sql = "SELECT observed, at FROM observations WHERE allocation_id = %s"
+    sql = "SELECT observed, at FROM observations WHERE key = %s"
     seen = {str(observed): at for observed, at in watching.rows(platform.site_url, sql, id)}
     assert usage_of(platform, id) == [(seen[begin], seen[end])]
 

@@ -8,7 +8,7 @@ import penstock.central.offboardings.service
 import penstock.central.onboardings.saga
 import penstock.central.placement.commit
 import penstock.central.reports
-import penstock.site.leases.workflows
+import penstock.site.sagas.workflows
 import penstock.site.tasks.service
 import penstock_agent.executor
 import penstock_agent.journal
@@ -27,7 +27,7 @@ DECLARING: Final = (
     penstock.central.reports,
     penstock.site.tasks.service,
     penstock.central.placement.commit,
-    penstock.site.leases.workflows,
+    penstock.site.sagas.workflows,
     penstock_agent.executor,
     penstock_agent.journal,
 )

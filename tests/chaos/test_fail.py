@@ -1,4 +1,4 @@
-"""Every step of both sagas made to fail once: a lease unwinds, a release goes on."""
+"""Every step of both sagas made to fail once: for good, a lease unwinds; else it is tried again."""
 
 import pytest
 
@@ -7,8 +7,20 @@ from .platform import Platform
 
 
 @pytest.mark.parametrize("point", places.steps("realize"))
-def test_a_lease_unwinds_after_a_failure_at(platform: Platform, point: str) -> None:
+def test_a_lease_goes_on_after_a_passing_failure_at(platform: Platform, point: str) -> None:
     platform.arm(point, "fail")
+    id = platform.lease()
+    platform.until_active(id)
+    assert platform.hit(point)
+    platform.release(id)
+    platform.until_freed(id)
+    assert not [name for name, status in steps_of(platform, id) if status == "STEP_STATUS_UNDONE"]
+    checks.assert_released(platform, id)
+
+
+@pytest.mark.parametrize("point", places.steps("realize"))
+def test_a_lease_unwinds_after_a_failure_for_good_at(platform: Platform, point: str) -> None:
+    platform.arm(point, "ruin")
     id = platform.lease()
     platform.until_freed(id)
     assert platform.hit(point)
@@ -23,7 +35,7 @@ def test_a_lease_unwinds_after_a_failure_at(platform: Platform, point: str) -> N
 
 @pytest.mark.parametrize("point", [p for p in places.DECLARED if ".undo." in p])
 def test_an_undo_is_repeated_after_a_failure_at(platform: Platform, point: str) -> None:
-    platform.arm(places.failure_that_leads_to(point), "fail")
+    platform.arm(places.failure_that_leads_to(point), "ruin")
     platform.arm(point, "fail")
     id = platform.lease()
     platform.until_freed(id)
@@ -44,6 +56,4 @@ def test_a_release_goes_on_after_a_failure_at(platform: Platform, point: str) ->
 
 
 def steps_of(platform: Platform, id: str) -> list[watching.Row]:
-    return watching.rows(
-        platform.site_url, "SELECT step, status FROM steps WHERE allocation_id = %s", id
-    )
+    return watching.rows(platform.site_url, "SELECT step, status FROM steps WHERE key = %s", id)

@@ -10,7 +10,7 @@ from .platform import Platform
 
 IN_BOTH: Final = (
     "agent.",
-    "site.lease.",
+    "site.document.",
     "site.result.",
     "central.report.",
 )  # on the way to a lease, and on the way back
@@ -73,7 +73,7 @@ def test_a_wait_survives_a_kill_at(platform: Platform, point: str) -> None:
 
 @pytest.mark.parametrize("point", UNDO)
 def test_an_unwinding_lease_survives_a_kill_at(platform: Platform, point: str) -> None:
-    platform.arm(places.failure_that_leads_to(point), "fail")
+    platform.arm(places.failure_that_leads_to(point), "ruin")
     platform.arm(point, "kill")
     id = platform.lease()
     resurrect(platform, point)

@@ -14,11 +14,11 @@ def test_a_site_goes_on_while_central_is_away(platform: Platform) -> None:
     platform.until_active(released)
     platform.until_active(kept)
     platform.release(released)
-    platform.until_site("SELECT 1 FROM leases WHERE allocation_id = %s AND revision = 2", released)
+    platform.until_site("SELECT 1 FROM documents WHERE key = %s AND revision = 2", released)
     platform.kill_central()
 
     platform.until_site(
-        "SELECT 1 FROM observations WHERE allocation_id = %s AND observed = 'OBSERVED_RELEASED'",
+        "SELECT 1 FROM observations WHERE key = %s AND observed = 'OBSERVED_RELEASED'",
         released,
     )
     assert checks.world(platform, "SELECT allocation_id FROM runtimes") == [(kept,)]

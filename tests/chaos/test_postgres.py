@@ -42,8 +42,8 @@ def test_a_lease_survives_the_death_of_postgres_while(slow: Platform, moment: st
 @pytest.mark.parametrize(
     "point",
     [
-        "site.lease.received",
-        "site.lease.started",
+        "site.document.received",
+        "site.document.started",
         *places.steps("realize"),
         *places.steps("release"),
     ],

@@ -49,7 +49,7 @@ class Pair:
         self.platform.until_site(
             "SELECT 1 FROM dbos.workflow_status WHERE workflow_uuid LIKE %s"
             " AND status = 'SUCCESS' AND executor_id <> %s",
-            f"{workflow}:{lease}:%",
+            f"lease:{lease}:%:{workflow}:%",
             frozen,
         )
 
@@ -193,7 +193,7 @@ def test_each_executor_shows_its_loops_and_the_one_without_the_uplink_waits_for_
     dials = pair.holder_of_uplink()
     assert uplinks == {dials: "ok", pair.other(dials): "waiting"}
     for id, each in shown.items():
-        assert each.keys() == {"wakeups", "certificate", "uplink", "executors", "leases"}
+        assert each.keys() == {"wakeups", "certificate", "uplink", "executors", "documents"}
         assert {(loop["plane"], loop["replica"]) for loop in each.values()} == {("site", id)}
         assert each["executors"]["runs"] > 0
 
@@ -212,7 +212,7 @@ def test_a_dead_executors_release_is_taken_over(pair: Pair) -> None:
     platform.until_active(id)
     platform.release(id)
     platform.until_site(UNDER_WAY, id, "release:%")
-    dead = pair.owner(f"release:{id}")
+    dead = pair.owner(f"lease:{id}:%:release:")
     pair.programs[dead].kill()
     began = time.monotonic()
     pair.lead_to(pair.other(dead))
@@ -228,7 +228,7 @@ def assert_done_once(platform: Platform, id: str) -> None:
     """One outcome of each workflow, one task for each thing that was asked of the node."""
     outcomes = watching.rows(
         platform.site_url,
-        "SELECT split_part(workflow_uuid, ':', 1), status FROM dbos.workflow_status"
+        "SELECT split_part(workflow_uuid, ':', 4), status FROM dbos.workflow_status"
         " WHERE workflow_uuid LIKE %s ORDER BY 1",
         f"%:{id}:%",
     )

@@ -149,6 +149,7 @@ def test_help_imports_nothing_heavy() -> None:
         (["site"], True),
         (["site", "--data", "x"], True),
         (["site", "run", "--help"], True),
+        (["site", "workflow", "ls"], True),
         (["site", "--help"], False),
         (["site", "ls"], False),
         (["site", "token", "site_1"], False),

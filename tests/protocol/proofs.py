@@ -67,9 +67,16 @@ def make(kind: str, order: wire.DesiredAllocation, at: int, node: Node) -> wire.
 
 
 def report(order: wire.DesiredAllocation, proofs: list[wire.Signed]) -> wire.SiteReport:
+    return _told(order, wire.LeaseReport(cleanup=wire.CleanupReported(proofs=proofs)))
+
+
+def _told(order: wire.DesiredAllocation, report: wire.LeaseReport) -> wire.SiteReport:
     return wire.SiteReport(
-        cleanup=wire.CleanupReported(
-            allocation_id=order.allocation_id, revision=order.revision, proofs=proofs
+        reported=wire.Reported(
+            kind="lease",
+            key=order.allocation_id,
+            revision=order.revision,
+            body=report.SerializeToString(),
         )
     )
 
@@ -80,11 +87,9 @@ def fences(order: wire.DesiredAllocation) -> list[wire.SlotFence]:
 
 def failed(order: wire.DesiredAllocation) -> wire.SiteReport:
     seen = wire.AllocationObserved(
-        allocation_id=order.allocation_id,
-        revision=order.revision,
         observed=wire.OBSERVED_FAILED,
         at_us=1,
         reason="it did not boot",
         fences=fences(order),
     )
-    return wire.SiteReport(observed=seen)
+    return _told(order, wire.LeaseReport(observed=seen))

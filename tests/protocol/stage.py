@@ -129,7 +129,8 @@ class Stage:
             )
             return body
 
-        return wire.SiteOrder.FromString(await self.run(read)).allocation
+        document = wire.SiteOrder.FromString(await self.run(read)).document
+        return wire.DesiredAllocation.FromString(document.body)
 
     async def waited(self, ids: Collection[str]) -> list[Allocation]:
         """Those that waited, as they are now."""

@@ -13,12 +13,16 @@ SUMMARIES: Final = {
     "site": "Run a site's control plane (also: penstock site run).",
 }
 
+OF_A_SITE: Final = ("run", "workflow")  # verbs of the process, not of the API's noun
+
 
 def is_asked(name: str, rest: Sequence[str]) -> bool:
-    """Whether these arguments mean a process. `site` is a noun too: its verbs decide."""
+    """Whether these arguments are for a process. `site` is a noun too: its verbs decide."""
     if name != "site":
         return name in SUMMARIES
-    return not rest or rest[0] == "run" or (rest[0] not in ("-h", "--help") and rest[0][:1] == "-")
+    if not rest or rest[0] in OF_A_SITE:
+        return True
+    return rest[0] not in ("-h", "--help") and rest[0][:1] == "-"
 
 
 def find(name: str) -> EntryPoint | None:

@@ -2,8 +2,11 @@
 
 Each place is declared at import, so that a test can list them all and show that it hit
 each one. Nothing is armed unless PENSTOCK_FAILPOINTS names a folder. There, a file named
-as the place arms it, at any moment, and says what happens: `kill`, `stop` or `fail`. When
-the place is hit, the file becomes NAME.hit: so it happens once, whoever gets there first.
+as the place arms it, at any moment, and says what happens: `kill` or `stop` (the process), `fail`
+(what is done there, so that trying again helps), `ruin` (so that it does not), or `die` (what is
+done there goes no further, as if the process had been killed: for tests within one process). When
+the place is hit, the file becomes NAME.hit: so it happens once, whoever gets there first; or as
+often as it says (`fail 3`).
 """
 
 import os
@@ -17,6 +20,14 @@ DECLARED: Final[set[str]] = set()
 
 class FailpointHit(Exception):
     """An armed failpoint made this operation fail."""
+
+
+class FailpointRuined(FailpointHit):
+    """It failed, and to try it again is pointless."""
+
+
+class FailpointDied(BaseException):
+    """Nothing is done after this, not even to handle a failure."""
 
 
 class Failpoint:
@@ -36,6 +47,10 @@ class Failpoint:
                 os.kill(os.getpid(), signal.SIGSTOP)
             case "fail":
                 raise FailpointHit(f"failpoint {self.name} was hit")
+            case "ruin":
+                raise FailpointRuined(f"failpoint {self.name} was hit")
+            case "die":
+                raise FailpointDied(f"failpoint {self.name} was hit")
             case _:
                 pass
 
@@ -47,4 +62,7 @@ def _disarm(armed: Path) -> str:
         armed.rename(taken)
     except FileNotFoundError:
         return ""
-    return taken.read_text().strip()
+    action, _, times = taken.read_text().strip().partition(" ")
+    if times and int(times) > 1:
+        armed.write_text(f"{action} {int(times) - 1}")
+    return action

@@ -19,14 +19,6 @@ class Desired(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DESIRED_ACTIVE: _ClassVar[Desired]
     DESIRED_RELEASED: _ClassVar[Desired]
 
-class Observed(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
-    __slots__ = ()
-    OBSERVED_UNSPECIFIED: _ClassVar[Observed]
-    OBSERVED_ACTIVE: _ClassVar[Observed]
-    OBSERVED_STOPPING: _ClassVar[Observed]
-    OBSERVED_RELEASED: _ClassVar[Observed]
-    OBSERVED_FAILED: _ClassVar[Observed]
-
 class StepStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     STEP_STATUS_UNSPECIFIED: _ClassVar[StepStatus]
@@ -34,6 +26,14 @@ class StepStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STEP_STATUS_DONE: _ClassVar[StepStatus]
     STEP_STATUS_FAILED: _ClassVar[StepStatus]
     STEP_STATUS_UNDONE: _ClassVar[StepStatus]
+
+class Observed(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OBSERVED_UNSPECIFIED: _ClassVar[Observed]
+    OBSERVED_ACTIVE: _ClassVar[Observed]
+    OBSERVED_STOPPING: _ClassVar[Observed]
+    OBSERVED_RELEASED: _ClassVar[Observed]
+    OBSERVED_FAILED: _ClassVar[Observed]
 
 class TaskStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -48,16 +48,16 @@ SHAPE_GPU_SLICE: Shape
 DESIRED_UNSPECIFIED: Desired
 DESIRED_ACTIVE: Desired
 DESIRED_RELEASED: Desired
-OBSERVED_UNSPECIFIED: Observed
-OBSERVED_ACTIVE: Observed
-OBSERVED_STOPPING: Observed
-OBSERVED_RELEASED: Observed
-OBSERVED_FAILED: Observed
 STEP_STATUS_UNSPECIFIED: StepStatus
 STEP_STATUS_STARTED: StepStatus
 STEP_STATUS_DONE: StepStatus
 STEP_STATUS_FAILED: StepStatus
 STEP_STATUS_UNDONE: StepStatus
+OBSERVED_UNSPECIFIED: Observed
+OBSERVED_ACTIVE: Observed
+OBSERVED_STOPPING: Observed
+OBSERVED_RELEASED: Observed
+OBSERVED_FAILED: Observed
 TASK_STATUS_UNSPECIFIED: TaskStatus
 TASK_STATUS_DONE: TaskStatus
 TASK_STATUS_FAILED: TaskStatus
@@ -167,38 +167,52 @@ class Enrolment(_message.Message):
     def __init__(self, id: _Optional[str] = ..., certificate_pem: _Optional[str] = ..., ca_certificate_pem: _Optional[str] = ..., link_address: _Optional[str] = ..., order_key: _Optional[bytes] = ..., ca_root_pem: _Optional[str] = ..., waits_for: _Optional[str] = ...) -> None: ...
 
 class SiteOrder(_message.Message):
-    __slots__ = ("site_id", "allocation", "node_token", "node_retired", "node_key", "reenrolment_rejected")
+    __slots__ = ("site_id", "document", "node_token", "node_retired", "node_key", "reenrolment_rejected")
     SITE_ID_FIELD_NUMBER: _ClassVar[int]
-    ALLOCATION_FIELD_NUMBER: _ClassVar[int]
+    DOCUMENT_FIELD_NUMBER: _ClassVar[int]
     NODE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     NODE_RETIRED_FIELD_NUMBER: _ClassVar[int]
     NODE_KEY_FIELD_NUMBER: _ClassVar[int]
     REENROLMENT_REJECTED_FIELD_NUMBER: _ClassVar[int]
     site_id: str
-    allocation: DesiredAllocation
+    document: Document
     node_token: NodeToken
     node_retired: NodeRetired
     node_key: NodeKey
     reenrolment_rejected: ReenrolmentRejected
-    def __init__(self, site_id: _Optional[str] = ..., allocation: _Optional[_Union[DesiredAllocation, _Mapping]] = ..., node_token: _Optional[_Union[NodeToken, _Mapping]] = ..., node_retired: _Optional[_Union[NodeRetired, _Mapping]] = ..., node_key: _Optional[_Union[NodeKey, _Mapping]] = ..., reenrolment_rejected: _Optional[_Union[ReenrolmentRejected, _Mapping]] = ...) -> None: ...
+    def __init__(self, site_id: _Optional[str] = ..., document: _Optional[_Union[Document, _Mapping]] = ..., node_token: _Optional[_Union[NodeToken, _Mapping]] = ..., node_retired: _Optional[_Union[NodeRetired, _Mapping]] = ..., node_key: _Optional[_Union[NodeKey, _Mapping]] = ..., reenrolment_rejected: _Optional[_Union[ReenrolmentRejected, _Mapping]] = ...) -> None: ...
+
+class Document(_message.Message):
+    __slots__ = ("kind", "key", "revision", "correlation_id", "body", "gone")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    GONE_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    key: str
+    revision: int
+    correlation_id: str
+    body: bytes
+    gone: bool
+    def __init__(self, kind: _Optional[str] = ..., key: _Optional[str] = ..., revision: _Optional[int] = ..., correlation_id: _Optional[str] = ..., body: _Optional[bytes] = ..., gone: _Optional[bool] = ...) -> None: ...
 
 class DesiredAllocation(_message.Message):
-    __slots__ = ("allocation_id", "revision", "desired", "shape", "node_id", "slots", "correlation_id")
+    __slots__ = ("allocation_id", "revision", "desired", "shape", "node_id", "slots")
     ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     DESIRED_FIELD_NUMBER: _ClassVar[int]
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
-    CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
     allocation_id: str
     revision: int
     desired: Desired
     shape: Shape
     node_id: str
     slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
-    correlation_id: str
-    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., desired: _Optional[_Union[Desired, str]] = ..., shape: _Optional[_Union[Shape, str]] = ..., node_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ..., correlation_id: _Optional[str] = ...) -> None: ...
+    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., desired: _Optional[_Union[Desired, str]] = ..., shape: _Optional[_Union[Shape, str]] = ..., node_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
 
 class SlotBinding(_message.Message):
     __slots__ = ("slot_id", "fence", "chassis", "index", "gpu_uuid", "nvme_serial", "fabric_guid", "numa_node", "cpus", "memory_mib", "cleanup_nonce", "cleanup_steps")
@@ -265,26 +279,56 @@ class ReenrolmentRejected(_message.Message):
     def __init__(self, token_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SiteReport(_message.Message):
-    __slots__ = ("correlation_id", "site", "enrolled", "presence", "topology", "observed", "stepped", "cleanup", "reenrolment")
+    __slots__ = ("correlation_id", "site", "enrolled", "presence", "topology", "stepped", "reported", "reenrolment")
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     ENROLLED_FIELD_NUMBER: _ClassVar[int]
     PRESENCE_FIELD_NUMBER: _ClassVar[int]
     TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
-    OBSERVED_FIELD_NUMBER: _ClassVar[int]
     STEPPED_FIELD_NUMBER: _ClassVar[int]
-    CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_FIELD_NUMBER: _ClassVar[int]
     REENROLMENT_FIELD_NUMBER: _ClassVar[int]
     correlation_id: str
     site: SiteDescribed
     enrolled: NodeEnrolled
     presence: NodePresence
     topology: Signed
-    observed: AllocationObserved
-    stepped: ExecutionStepped
-    cleanup: CleanupReported
+    stepped: Stepped
+    reported: Reported
     reenrolment: ReenrolmentRequested
-    def __init__(self, correlation_id: _Optional[str] = ..., site: _Optional[_Union[SiteDescribed, _Mapping]] = ..., enrolled: _Optional[_Union[NodeEnrolled, _Mapping]] = ..., presence: _Optional[_Union[NodePresence, _Mapping]] = ..., topology: _Optional[_Union[Signed, _Mapping]] = ..., observed: _Optional[_Union[AllocationObserved, _Mapping]] = ..., stepped: _Optional[_Union[ExecutionStepped, _Mapping]] = ..., cleanup: _Optional[_Union[CleanupReported, _Mapping]] = ..., reenrolment: _Optional[_Union[ReenrolmentRequested, _Mapping]] = ...) -> None: ...
+    def __init__(self, correlation_id: _Optional[str] = ..., site: _Optional[_Union[SiteDescribed, _Mapping]] = ..., enrolled: _Optional[_Union[NodeEnrolled, _Mapping]] = ..., presence: _Optional[_Union[NodePresence, _Mapping]] = ..., topology: _Optional[_Union[Signed, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., reenrolment: _Optional[_Union[ReenrolmentRequested, _Mapping]] = ...) -> None: ...
+
+class Stepped(_message.Message):
+    __slots__ = ("kind", "key", "revision", "workflow", "step", "status", "at_us", "detail")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    AT_US_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    key: str
+    revision: int
+    workflow: str
+    step: str
+    status: StepStatus
+    at_us: int
+    detail: str
+    def __init__(self, kind: _Optional[str] = ..., key: _Optional[str] = ..., revision: _Optional[int] = ..., workflow: _Optional[str] = ..., step: _Optional[str] = ..., status: _Optional[_Union[StepStatus, str]] = ..., at_us: _Optional[int] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class Reported(_message.Message):
+    __slots__ = ("kind", "key", "revision", "body")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    key: str
+    revision: int
+    body: bytes
+    def __init__(self, kind: _Optional[str] = ..., key: _Optional[str] = ..., revision: _Optional[int] = ..., body: _Optional[bytes] = ...) -> None: ...
 
 class SiteDescribed(_message.Message):
     __slots__ = ("join_address", "version")
@@ -330,21 +374,25 @@ class NodePresence(_message.Message):
     reason: str
     def __init__(self, node_id: _Optional[str] = ..., connected: _Optional[bool] = ..., at_us: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class LeaseReport(_message.Message):
+    __slots__ = ("observed", "cleanup")
+    OBSERVED_FIELD_NUMBER: _ClassVar[int]
+    CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    observed: AllocationObserved
+    cleanup: CleanupReported
+    def __init__(self, observed: _Optional[_Union[AllocationObserved, _Mapping]] = ..., cleanup: _Optional[_Union[CleanupReported, _Mapping]] = ...) -> None: ...
+
 class AllocationObserved(_message.Message):
-    __slots__ = ("allocation_id", "revision", "observed", "at_us", "reason", "fences")
-    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("observed", "at_us", "reason", "fences")
     OBSERVED_FIELD_NUMBER: _ClassVar[int]
     AT_US_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     FENCES_FIELD_NUMBER: _ClassVar[int]
-    allocation_id: str
-    revision: int
     observed: Observed
     at_us: int
     reason: str
     fences: _containers.RepeatedCompositeFieldContainer[SlotFence]
-    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., observed: _Optional[_Union[Observed, str]] = ..., at_us: _Optional[int] = ..., reason: _Optional[str] = ..., fences: _Optional[_Iterable[_Union[SlotFence, _Mapping]]] = ...) -> None: ...
+    def __init__(self, observed: _Optional[_Union[Observed, str]] = ..., at_us: _Optional[int] = ..., reason: _Optional[str] = ..., fences: _Optional[_Iterable[_Union[SlotFence, _Mapping]]] = ...) -> None: ...
 
 class SlotFence(_message.Message):
     __slots__ = ("slot_id", "fence")
@@ -354,35 +402,13 @@ class SlotFence(_message.Message):
     fence: int
     def __init__(self, slot_id: _Optional[str] = ..., fence: _Optional[int] = ...) -> None: ...
 
-class ExecutionStepped(_message.Message):
-    __slots__ = ("allocation_id", "revision", "workflow", "step", "status", "at_us", "detail")
-    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
-    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
-    STEP_FIELD_NUMBER: _ClassVar[int]
-    STATUS_FIELD_NUMBER: _ClassVar[int]
-    AT_US_FIELD_NUMBER: _ClassVar[int]
-    DETAIL_FIELD_NUMBER: _ClassVar[int]
-    allocation_id: str
-    revision: int
-    workflow: str
-    step: str
-    status: StepStatus
-    at_us: int
-    detail: str
-    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., workflow: _Optional[str] = ..., step: _Optional[str] = ..., status: _Optional[_Union[StepStatus, str]] = ..., at_us: _Optional[int] = ..., detail: _Optional[str] = ...) -> None: ...
-
 class CleanupReported(_message.Message):
-    __slots__ = ("allocation_id", "revision", "proofs", "reason")
-    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
-    REVISION_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("proofs", "reason")
     PROOFS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    allocation_id: str
-    revision: int
     proofs: _containers.RepeatedCompositeFieldContainer[Signed]
     reason: str
-    def __init__(self, allocation_id: _Optional[str] = ..., revision: _Optional[int] = ..., proofs: _Optional[_Iterable[_Union[Signed, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, proofs: _Optional[_Iterable[_Union[Signed, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Task(_message.Message):
     __slots__ = ("task_id", "node_id", "issued_at_us", "deadline_us", "correlation_id", "topology_discover", "vm_provision", "vm_release", "baremetal_assign", "baremetal_release")

@@ -10,12 +10,11 @@ from penstock.kernel.loops import Loops
 from penstock.kernel.readiness import Writable
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
-from penstock.site import engine, events, executors, renewal, uplink
+from penstock.site import engine, events, executors, kinds, renewal, uplink
 from penstock.site.downlink import NodeLinks
 from penstock.site.executors import Executor
-from penstock.site.leases import workflows
-from penstock.site.leases.workflows import LeaseWorkflows
 from penstock.site.nodes import presence
+from penstock.site.sagas.workflows import Workflows
 from penstock.site.settings import SiteSettings
 from penstock.site.tasks.service import Tasks
 from penstock_contracts import membership
@@ -50,7 +49,8 @@ async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> Non
         database, wakeups, member.key, deadline=timedelta(seconds=settings.task_deadline_s)
     )
     engine.prepare(settings)
-    leases = LeaseWorkflows(tasks)
+    known_kinds = kinds.load(tasks)
+    workflows = Workflows(database, wakeups, known_kinds)
     url = settings.database_url
     me = Executor(settings.executor, timedelta(seconds=settings.executor_silence_s))
     links = NodeLinks(database, wakeups, settings, member, tasks)
@@ -73,9 +73,9 @@ async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> Non
             group,
             (
                 renewal.loop(member),
-                uplink.loop(database, wakeups, url, me.id, member),
+                uplink.loop(database, wakeups, url, me.id, member, known_kinds.decoders),
                 executors.loop(database, url, me),
-                workflows.loop(database, wakeups, leases),
+                workflows.loop(),
             ),
         )
         ops.start(group, [server])

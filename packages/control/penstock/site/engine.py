@@ -15,8 +15,9 @@ from penstock.kernel.migrations import MigrationRefused
 from penstock.site import engine_sessions
 from penstock.site.settings import SiteSettings
 
-# Workflows of another version are not resumed: change it when their steps change.
-WORKFLOW_VERSION: Final = "leases-1"
+# The engine resumes no workflow of another version than this. So it is the same for ever: what
+# changes is each saga's own version, which its workflows carry (`sagas/workflows.py`).
+ENGINE_VERSION: Final = "site"
 ROLE: Final = "penstock_site_engine"
 SCHEMA: Final = "dbos"
 POOL_SIZE: Final = 10
@@ -88,7 +89,7 @@ def _config(settings: SiteSettings) -> DBOSConfig:
         "system_database_url": settings.database_url,
         "dbos_system_schema": SCHEMA,
         "run_migrations": False,  # its login may not: see `migrate`
-        "application_version": WORKFLOW_VERSION,
+        "application_version": ENGINE_VERSION,
         "executor_id": settings.executor,
         "log_level": "WARNING",
         "sys_db_pool_size": POOL_SIZE,

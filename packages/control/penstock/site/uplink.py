@@ -4,6 +4,7 @@ Of several processes of a site, the one that holds the uplink's lock dials; when
 database session ends, the next one gets the lock. Who declares it dead ends its session.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
@@ -15,7 +16,8 @@ from penstock.kernel.feed import Inbox, Outbox, Rejected
 from penstock.kernel.loops import Alone, Loop
 from penstock.kernel.wakeups import Wakeups
 from penstock.site import reports
-from penstock.site.leases import service as leases
+from penstock.site.documents import service as documents
+from penstock.site.documents.service import Decode
 from penstock.site.nodes import enrolment, reenrolment
 from penstock_contracts import VERSION, identity
 from penstock_contracts.link import ProtocolViolated
@@ -27,12 +29,12 @@ SOURCE: Final = "central"
 logger = log.get(__name__)
 
 
-async def handle(member: Member, tx: Tx, body: bytes) -> None:
+async def handle(member: Member, kinds: Mapping[str, Decode], tx: Tx, body: bytes) -> None:
     order = _verified(member, body)
     match order.WhichOneof("order"):
-        case "allocation":
-            tx.correlation_id = order.allocation.correlation_id
-            await leases.receive(tx, order.allocation)
+        case "document":
+            tx.correlation_id = order.document.correlation_id
+            await documents.receive(tx, kinds, order.document)
         case "node_token":
             await enrolment.permit(tx, order.node_token)
         case "node_retired":
@@ -68,12 +70,19 @@ async def describe(tx: Tx, join_address: str) -> None:
     reports.send(tx, SiteReport(site=described))
 
 
-def loop(database: Database, wakeups: Wakeups, url: str, executor: str, member: Member) -> Loop:
+def loop(
+    database: Database,
+    wakeups: Wakeups,
+    url: str,
+    executor: str,
+    member: Member,
+    kinds: Mapping[str, Decode],
+) -> Loop:
     """Ensures that one process of the site keeps a link to central, for ever."""
 
     async def dial() -> None:
         with Outbox(database, wakeups, reports.FEED) as outbox:
-            inbox = Inbox(database, SOURCE, partial(handle, member))
+            inbox = Inbox(database, SOURCE, partial(handle, member, kinds))
             await member.dial(outbox, inbox, _log)
 
     return Loop(

@@ -27,16 +27,16 @@ from penstock.kernel.feed import Rejected
 from penstock_contracts import identity
 from penstock_contracts.identity import SignatureRejected
 from penstock_contracts.ids import ProofId, SiteId
-from penstock_contracts.wire_pb2 import CleanupProof, CleanupReported, Signed
+from penstock_contracts.wire_pb2 import CleanupProof, CleanupReported, Reported, Signed
 
 
-async def reported(tx: Tx, site_id: SiteId, report: CleanupReported) -> None:
+async def reported(tx: Tx, site_id: SiteId, told: Reported, report: CleanupReported) -> None:
     await fleet.lock(tx)
-    allocation = await locked(tx, site_id, report.allocation_id)
+    allocation = await locked(tx, site_id, told.key)
     if allocation.desired is not Desired.RELEASED:
         raise Rejected(f"nobody asked for the release of {allocation.id}")
     held = await slots.held_by(tx, allocation.id)
-    if report.revision != allocation.revision or not held:
+    if told.revision != allocation.revision or not held:
         return  # answers a request that was replaced by a newer one, or was answered already
     node = await nodes.get(tx, SYSTEM, allocation.where[1])
     proofs = {slot_of(signed): signed for signed in report.proofs}

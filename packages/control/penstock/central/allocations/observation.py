@@ -46,12 +46,14 @@ async def locked(tx: Tx, site_id: SiteId, id: str) -> Allocation:
     return allocation
 
 
-async def observed(tx: Tx, site_id: SiteId, report: wire.AllocationObserved) -> None:
-    allocation = await locked(tx, site_id, report.allocation_id)
+async def observed(
+    tx: Tx, site_id: SiteId, told: wire.Reported, report: wire.AllocationObserved
+) -> None:
+    allocation = await locked(tx, site_id, told.key)
     state = OBSERVED.get(report.observed)
     if state is None:
         raise Rejected(f"observed state {report.observed} is not one of this version")
-    _refuse_unasked(allocation, state, report.revision)
+    _refuse_unasked(allocation, state, told.revision)
     if state not in OBSERVABLE[allocation.observed] or not await _current(tx, allocation, report):
         logger.info("stale observation", allocation=allocation.id, observed=state)
         return
@@ -140,8 +142,8 @@ async def _meter(tx: Tx, before: Allocation, after: Allocation) -> None:
         await metering.end(tx, after, after.observed_at)
 
 
-async def stepped(tx: Tx, site_id: SiteId, report: wire.ExecutionStepped) -> None:
-    allocation = await locked(tx, site_id, report.allocation_id)
+async def stepped(tx: Tx, site_id: SiteId, report: wire.Stepped) -> None:
+    allocation = await locked(tx, site_id, report.key)
     if report.revision > allocation.revision:
         raise Rejected(f"revision {report.revision} of {allocation.id} was never desired")
     placed_at = allocation.placed_at or tx.now

@@ -5,9 +5,10 @@ were claimed for it.
 """
 
 from penstock.kernel.db import Tx
-from penstock.site.leases import hands, service, store
-from penstock.site.leases.saga import Saga, Step, StepFailed, Superseded
-from penstock.site.leases.store import Lease
+from penstock.site.documents import service as documents
+from penstock.site.leases import hands, reporting
+from penstock.site.leases.model import Lease
+from penstock.site.sagas.model import Saga, Step, StepFailed
 from penstock.site.tasks.service import NoAnswer, Tasks
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.wire_pb2 import RuntimeUp
@@ -23,8 +24,8 @@ class Realize:
         self.saga = Saga(
             NAME,
             (
-                Step(NAME, "provision", self.provision, self.unprovision),
-                Step(NAME, "announce", self.announce),
+                Step("provision", self.provision, self.unprovision),
+                Step("announce", self.announce),
             ),
             self.failed,
         )
@@ -33,14 +34,17 @@ class Realize:
         """The node makes the runtime and hands over exactly the GPUs that were claimed."""
 
         async def begin(tx: Tx) -> None:
-            await _still_wanted(tx, lease)
-            await service.report_step(tx, lease, NAME, "provision", wire.STEP_STATUS_STARTED)
+            await documents.still_wanted(tx, lease.document)
+            await reporting.step(tx, lease, NAME, "provision", wire.STEP_STATUS_STARTED)
 
-        result = await self._tasks.perform(
-            hands.provision(lease.document), lease.id, begin, lease.document.correlation_id
-        )
+        try:
+            result = await self._tasks.perform(
+                hands.provision(lease.desired), lease.id, begin, lease.document.correlation_id
+            )
+        except NoAnswer as silence:  # its deadline passed: the same task is never answered
+            raise StepFailed(str(silence)) from silence
         if result.status != wire.TASK_STATUS_DONE:
-            await self._database.run(lambda tx: _still_wanted(tx, lease))
+            await self._database.run(lambda tx: documents.still_wanted(tx, lease.document))
             raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
         _verify(lease, result.runtime)
 
@@ -51,11 +55,11 @@ class Realize:
         """
 
         async def begin(tx: Tx) -> None:
-            await service.report_step(tx, lease, NAME, "unprovision", wire.STEP_STATUS_STARTED)
+            await reporting.step(tx, lease, NAME, "unprovision", wire.STEP_STATUS_STARTED)
 
         reason = ""
         for attempt in range(1, UNDO_ATTEMPTS_MAX + 1):
-            task = hands.undo_provision(lease.document, attempt)
+            task = hands.undo_provision(lease.desired, attempt)
             try:
                 result = await self._tasks.perform(
                     task, lease.id, begin, lease.document.correlation_id
@@ -73,17 +77,17 @@ class Realize:
         """The lease is active, as of now, unless it is no longer wanted."""
 
         async def work(tx: Tx) -> None:
-            await _still_wanted(tx, lease)
-            await service.report_step(tx, lease, NAME, "provision", wire.STEP_STATUS_DONE)
-            await service.report_observed(tx, lease, wire.OBSERVED_ACTIVE)
-            await service.report_step(tx, lease, NAME, "announce", wire.STEP_STATUS_DONE)
+            await documents.still_wanted(tx, lease.document)
+            await reporting.step(tx, lease, NAME, "provision", wire.STEP_STATUS_DONE)
+            await reporting.observed(tx, lease, wire.OBSERVED_ACTIVE)
+            await reporting.step(tx, lease, NAME, "announce", wire.STEP_STATUS_DONE)
 
         await self._database.run(work, correlation_id=lease.document.correlation_id)
 
     async def failed(self, lease: Lease, reason: str) -> None:
         async def work(tx: Tx) -> None:
-            await service.report_step(tx, lease, NAME, "fail", wire.STEP_STATUS_FAILED, reason)
-            await service.report_observed(tx, lease, wire.OBSERVED_FAILED, reason)
+            await reporting.step(tx, lease, NAME, "fail", wire.STEP_STATUS_FAILED, reason)
+            await reporting.observed(tx, lease, wire.OBSERVED_FAILED, reason)
 
         await self._database.run(work, correlation_id=lease.document.correlation_id)
 
@@ -91,19 +95,13 @@ class Realize:
         self, lease: Lease, step: str, status: wire.StepStatus, detail: str = ""
     ) -> None:
         await self._database.run(
-            lambda tx: service.report_step(tx, lease, NAME, step, status, detail),
+            lambda tx: reporting.step(tx, lease, NAME, step, status, detail),
             correlation_id=lease.document.correlation_id,
         )
 
 
 def _verify(lease: Lease, runtime: RuntimeUp) -> None:
     """What the node says it handed over is what was claimed, no more and no less."""
-    claimed = hands.gpus(list(lease.document.slots))
+    claimed = hands.gpus(list(lease.desired.slots))
     if runtime.allocation_id != lease.id or set(runtime.gpu_uuids) != claimed:
         raise StepFailed("the node handed over other GPUs than those that were claimed")
-
-
-async def _still_wanted(tx: Tx, lease: Lease) -> None:
-    """Locks the lease, so that no newer document slips in before this commits."""
-    if (await store.get(tx, lease.id, lock=True)).revision != lease.revision:
-        raise Superseded

@@ -8,10 +8,11 @@ central says why.
 from typing import Final
 
 from penstock.kernel.db import Tx
-from penstock.site.leases import hands, service, store
-from penstock.site.leases.saga import Saga, Step, StepFailed, Superseded
-from penstock.site.leases.store import Lease
+from penstock.site.documents import service as documents
+from penstock.site.leases import hands, reporting
+from penstock.site.leases.model import Lease
 from penstock.site.nodes import presence, reenrolment
+from penstock.site.sagas.model import FOR_EVER, Saga, Step, StepFailed
 from penstock.site.tasks.service import NoAnswer, Tasks
 from penstock_contracts import wire_pb2 as wire
 from penstock_contracts.wire_pb2 import TaskResult
@@ -27,19 +28,18 @@ class Release:
         self.saga = Saga(
             NAME,
             (
-                Step(NAME, "stop", self.stop),
-                Step(NAME, "clean", self.clean),
+                Step("stop", self.stop, retries=FOR_EVER),
+                Step("clean", self.clean, retries=FOR_EVER),
             ),
             self.failed,
-            forward=True,
         )
 
     async def stop(self, lease: Lease) -> None:
         """From here on the tenant no longer pays: what is left is ours to do."""
 
         async def work(tx: Tx) -> None:
-            await service.report_observed(tx, lease, wire.OBSERVED_STOPPING)
-            await service.report_step(tx, lease, NAME, "stop", wire.STEP_STATUS_DONE)
+            await reporting.observed(tx, lease, wire.OBSERVED_STOPPING)
+            await reporting.step(tx, lease, NAME, "stop", wire.STEP_STATUS_DONE)
 
         await self._database.run(work, correlation_id=lease.document.correlation_id)
 
@@ -53,9 +53,9 @@ class Release:
             raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
 
         async def work(tx: Tx) -> None:
-            await service.report_observed(tx, lease, wire.OBSERVED_RELEASED)
-            if await service.report_step(tx, lease, NAME, "clean", wire.STEP_STATUS_DONE):
-                service.report_cleanup(tx, lease, list(result.cleanup.proofs))
+            await reporting.observed(tx, lease, wire.OBSERVED_RELEASED)
+            if await reporting.step(tx, lease, NAME, "clean", wire.STEP_STATUS_DONE):
+                reporting.cleanup(tx, lease, list(result.cleanup.proofs))
 
         await self._database.run(work, correlation_id=lease.document.correlation_id)
 
@@ -63,16 +63,15 @@ class Release:
         """The node's last answer. Repeating this asks nothing twice: an attempt is a task."""
 
         async def begin(tx: Tx) -> None:
-            if (await store.get(tx, lease.id)).revision != lease.revision:
-                raise Superseded
-            if await presence.is_retired(tx, lease.document.node_id):
+            await documents.still_wanted(tx, lease.document, lock=False)
+            if await presence.is_retired(tx, lease.desired.node_id):
                 raise StepFailed("its node is retired, so nobody can clean it")
-            await service.report_step(tx, lease, NAME, "clean", wire.STEP_STATUS_STARTED)
+            await reporting.step(tx, lease, NAME, "clean", wire.STEP_STATUS_STARTED)
 
         attempt = failures = 0
         while True:
             attempt += 1
-            task = hands.release(lease.document, attempt)
+            task = hands.release(lease.desired, attempt)
             try:
                 result = await self._tasks.perform(
                     task, lease.id, begin, lease.document.correlation_id
@@ -87,20 +86,16 @@ class Release:
                 return result
 
     async def _until_connected(self, lease: Lease) -> None:
-        """Or until a newer document came: then the next attempt ends by it."""
+        """Or until it is retired: then the next attempt ends by it. The saga is cut off if nobody
+        wants it any more."""
+        node_id = lease.desired.node_id
 
         async def worth_asking(tx: Tx) -> bool:
-            if (await store.get(tx, lease.id)).revision != lease.revision:
-                return True
-            node_id = lease.document.node_id
             return await presence.is_connected(tx, node_id) or await presence.is_retired(
                 tx, node_id
             )
 
-        node_id = lease.document.node_id
-        told = (
-            presence.back(node_id), reenrolment.changed(node_id), service.superseded(lease.id),
-        )  # fmt: skip
+        told = (presence.back(node_id), reenrolment.changed(node_id))
         with self._tasks.wakeups.subscribe(*told) as wakeup:
             while not await self._database.run(worth_asking):
                 await wakeup.wait()
@@ -110,7 +105,7 @@ class Release:
 
         async def work(tx: Tx) -> None:
             failed = wire.STEP_STATUS_FAILED
-            if await service.report_step(tx, lease, NAME, "clean", failed, reason):
-                service.report_cleanup(tx, lease, [], reason)
+            if await reporting.step(tx, lease, NAME, "clean", failed, reason):
+                reporting.cleanup(tx, lease, [], reason)
 
         await self._database.run(work, correlation_id=lease.document.correlation_id)
