@@ -11,25 +11,25 @@ from typing import Final
 
 from penstock_agent import database, executor, journal, profiles
 from penstock_agent.executor import Node
-from penstock_agent.journal import NodeJournal
 from penstock_agent.simulated import hardware, world
-from penstock_agent.simulated.faults import Fault, Faults
+from penstock_agent.simulated.faults import Fault, Faults, Listed
 from penstock_agent.simulated.simulated_host import SimulatedHost
 from penstock_contracts import identity, link
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.ids import AllocationId, NodeId, SlotId
 from penstock_contracts.wire_pb2 import (
-    BaremetalAssign,
-    BaremetalRelease,
+    SHAPE_BAREMETAL,
+    SHAPE_GPU_SLICE,
     CleanupProof,
     Entry,
+    HoldsList,
+    LeaseTask,
+    Shape,
     Signed,
     SlotBinding,
     Task,
     TaskResult,
     TopologyDiscover,
-    VmProvision,
-    VmRelease,
 )
 
 STEPS: Final = ("runtime.destroyed", "gpu.memory_cleared", "gpu.reset", "nvme.erased")
@@ -76,21 +76,22 @@ class Pen:
         )
 
     def discover(self) -> Task:
-        return self._task(Task(topology_discover=TopologyDiscover()))
+        return self.task(Task(discover=TopologyDiscover()))
+
+    def holds(self) -> Task:
+        return self.task(Task(holds=HoldsList()))
 
     def provision(self, allocation: str, *slots: SlotBinding) -> Task:
-        return self._task(Task(vm_provision=VmProvision(allocation_id=allocation, slots=slots)))
+        return self.task(Task(provision=_lease(allocation, SHAPE_GPU_SLICE, slots)))
 
     def release(self, allocation: str, *slots: SlotBinding) -> Task:
-        return self._task(Task(vm_release=VmRelease(allocation_id=allocation, slots=slots)))
+        return self.task(Task(release=_lease(allocation, SHAPE_GPU_SLICE, slots)))
 
     def assign(self, allocation: str, *slots: SlotBinding) -> Task:
-        given = BaremetalAssign(allocation_id=allocation, slots=slots)
-        return self._task(Task(baremetal_assign=given))
+        return self.task(Task(provision=_lease(allocation, SHAPE_BAREMETAL, slots)))
 
     def unassign(self, allocation: str, *slots: SlotBinding) -> Task:
-        given = BaremetalRelease(allocation_id=allocation, slots=slots)
-        return self._task(Task(baremetal_release=given))
+        return self.task(Task(release=_lease(allocation, SHAPE_BAREMETAL, slots)))
 
     def sign(self, task: Task) -> bytes:
         return self.site_key.sign(task.SerializeToString()).SerializeToString()
@@ -104,17 +105,23 @@ class Pen:
         signed = result.cleanup.proofs
         return [CleanupProof.FromString(identity.verify(key, proof)) for proof in signed]
 
-    def _task(self, task: Task) -> Task:
+    def task(self, task: Task) -> Task:
         task.task_id = f"task-{next(self.numbers)}"
         task.node_id = self.node_id
         task.deadline_us = now_us() + MINUTE_US
         return task
 
 
+def _lease(allocation: str, shape: Shape, slots: Sequence[SlotBinding]) -> LeaseTask:
+    return LeaseTask(allocation_id=allocation, shape=shape, slots=slots)
+
+
 class Stage:
-    def __init__(self, pen: Pen, journal: NodeJournal, faults: Faults) -> None:
+    def __init__(self, pen: Pen, node: Node, faults: Faults) -> None:
         self.pen = pen
-        self.journal = journal
+        self.node = node
+        self.journal = node.journal
+        self.host = node.host
         self.faults = faults
 
     async def order(self, *tasks: Task) -> None:
@@ -159,13 +166,19 @@ async def stage(
         database.opened(folder / "journal.db", journal.SCHEMA) as kept,
         database.opened(folder / "world.db", world.SCHEMA) as simulated,
     ):
-        faults = Faults(simulated, listed)
+        faults = Faults(simulated, Listed(listed))
         own = await journal.of_node(kept, pen.node_id)
         host = SimulatedHost("node-0001", HARDWARE, simulated, faults, delay_s)
-        node = Node(pen.node_id, pen.node_key, pen.site_key.public(), own, host)
+        node = Node(
+            id=pen.node_id,
+            key=pen.node_key,
+            task_key=pen.site_key.public(),
+            journal=own,
+            host=host,
+        )
         running = asyncio.create_task(executor.run(node))
         try:
-            yield Stage(pen, own, faults)
+            yield Stage(pen, node, faults)
         finally:
             running.cancel()
             await asyncio.wait([running])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock_agent.orders import Kind
 from penstock_agent.simulated.faults import Action, Fault, Lie
+from penstock_agent.simulated.faults import Task as Call
 from penstock_contracts.wire_pb2 import Task, TaskResult, TaskStatus
 
 from .stage import STEPS, Pen, Stage, allocation, now_us, stage
@@ -20,7 +20,7 @@ REFUSED = TaskStatus.TASK_STATUS_REFUSED
 EXPIRED = TaskStatus.TASK_STATUS_EXPIRED
 
 
-def fault(task: Kind, action: Action, lie: Lie | None = None, step: str = "") -> Fault:
+def fault(task: Call, action: Action, lie: Lie | None = None, step: str = "") -> Fault:
     return Fault(task, action, times=1, node="", lie=lie, step=step, reason="", id="")
 
 
@@ -84,7 +84,7 @@ def test_a_repeated_task_returns_its_first_result_and_has_no_second_effect(tmp_p
         await on.order(task, task)
         assert [await on.result(), await on.result()] == [first, first]
 
-    play(tmp_path, script, fault(Kind.VM_PROVISION, Action.FAIL))
+    play(tmp_path, script, fault(Call.VM_PROVISION, Action.FAIL))
 
 
 def test_a_task_repeated_while_it_runs_has_one_effect(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_task_repeated_while_it_runs_has_one_effect(tmp_path: Path) -> None:
         statuses = [(await on.do(on.pen.discover())).status for _ in range(2)]
         assert statuses == [FAILED, DONE]
 
-    play(tmp_path, script, replace(fault(Kind.TOPOLOGY_DISCOVER, Action.FAIL), times=2))
+    play(tmp_path, script, replace(fault(Call.TOPOLOGY_DISCOVER, Action.FAIL), times=2))
 
 
 def test_tasks_of_one_allocation_follow_each_other(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_tasks_of_one_allocation_follow_each_other(tmp_path: Path) -> None:
         assert (first.status, second.status) == (EXPIRED, DONE)
         assert first.finished_at_us <= second.finished_at_us
 
-    play(tmp_path, script, fault(Kind.VM_RELEASE, Action.HANG))
+    play(tmp_path, script, fault(Call.VM_RELEASE, Action.HANG))
 
 
 def test_a_stale_fence_changes_nothing(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_release_cancels_a_provision_that_hangs(tmp_path: Path) -> None:
         assert taken.status == DONE
         assert given.finished_at_us <= taken.finished_at_us
 
-    play(tmp_path, script, fault(Kind.VM_PROVISION, Action.HANG))
+    play(tmp_path, script, fault(Call.VM_PROVISION, Action.HANG))
 
 
 def test_a_stale_release_does_not_cancel_what_runs(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_stale_release_does_not_cancel_what_runs(tmp_path: Path) -> None:
             "cancelled by release",
         }
 
-    play(tmp_path, script, fault(Kind.VM_PROVISION, Action.HANG))
+    play(tmp_path, script, fault(Call.VM_PROVISION, Action.HANG))
 
 
 def test_a_task_that_outlives_its_deadline_is_stopped(tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_task_that_outlives_its_deadline_is_stopped(tmp_path: Path) -> None:
         results = await on.results(late, hanging)
         assert [result.status for result in results] == [EXPIRED, EXPIRED]
 
-    play(tmp_path, script, fault(Kind.VM_PROVISION, Action.HANG))
+    play(tmp_path, script, fault(Call.VM_PROVISION, Action.HANG))
 
 
 def test_one_slot_is_never_in_two_hands(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_lying_host_leaves_its_slot_dirty(tmp_path: Path, lie: Lie) -> None:
         next_one = await on.do(on.pen.provision(allocation(), on.pen.gpu(0, fence=2)))
         assert next_one.status == FAILED
 
-    play(tmp_path, script, fault(Kind.VM_RELEASE, Action.LIE, lie))
+    play(tmp_path, script, fault(Call.VM_RELEASE, Action.LIE, lie))
 
 
 def test_a_failed_step_is_told_and_the_next_release_mends_it(tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_failed_step_is_told_and_the_next_release_mends_it(tmp_path: Path) -> 
         assert passed == [[True, True, True, False], [True] * 4]
         assert (await on.do(on.pen.provision(allocation(), on.pen.gpu(0, fence=2)))).status == DONE
 
-    play(tmp_path, script, fault(Kind.VM_RELEASE, Action.FAIL_STEP, step="nvme.erased"))
+    play(tmp_path, script, fault(Call.VM_RELEASE, Action.FAIL_STEP, step="nvme.erased"))
 
 
 def test_a_slot_with_a_failed_step_is_not_given_out(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_slot_with_a_failed_step_is_not_given_out(tmp_path: Path) -> None:
         result = await on.do(on.pen.provision(allocation(), on.pen.gpu(0, fence=2)))
         assert (result.status, "not clean after" in result.reason) == (FAILED, True)
 
-    play(tmp_path, script, fault(Kind.VM_RELEASE, Action.FAIL_STEP, step="nvme.erased"))
+    play(tmp_path, script, fault(Call.VM_RELEASE, Action.FAIL_STEP, step="nvme.erased"))
 
 
 def test_wrong_gpus_are_claimed_by_a_lying_provision(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ def test_wrong_gpus_are_claimed_by_a_lying_provision(tmp_path: Path) -> None:
         result = await on.do(on.pen.provision(allocation(), on.pen.gpu(0)))
         assert on.pen.gpu(0).gpu_uuid not in result.runtime.gpu_uuids
 
-    play(tmp_path, script, fault(Kind.VM_PROVISION, Action.LIE, Lie.WRONG_GPUS))
+    play(tmp_path, script, fault(Call.VM_PROVISION, Action.LIE, Lie.WRONG_GPUS))
 
 
 def test_a_restart_carries_out_what_was_received_and_not_done(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_restart_carries_out_what_was_received_and_not_done(tmp_path: Path) ->
     task = pen.provision(lease, pen.gpu(0))
 
     async def before() -> None:
-        async with stage(tmp_path, pen, fault(Kind.VM_PROVISION, Action.HANG)) as on:
+        async with stage(tmp_path, pen, fault(Call.VM_PROVISION, Action.HANG)) as on:
             await on.order(task)
             # A discovery that is answered shows that the provision before it has begun.
             await on.do(pen.discover())

@@ -137,4 +137,4 @@ def test_a_fault_given_twice_is_refused_unless_its_id_differs(tmp_path: Path) ->
     with pytest.raises(FaultsInvalid, match="twice"):
         faults.load(path)
     path.write_text(json.dumps({"faults": [entry, {**entry, "id": "second", "node": "node-0001"}]}))
-    assert len(faults.load(path)) == 2
+    assert len(faults.load(path).faults) == 2

@@ -256,12 +256,16 @@ def own_logs(monkeypatch: pytest.MonkeyPatch) -> Generator[None, None, None]:
     ("arguments", "message"),
     [
         (["--simulate", "h100-8"], "--data"),
-        (["--data", "."], "only simulated hosts"),
+        (["--data", "."], "no host driver is chosen"),
         (["--check", "--simulate", "h900"], "no hardware profile 'h900'"),
         (
             ["--check", "--simulate", "h100-8", "--faults", "/none.json"],
             "/none.json cannot",
         ),
+        (["--check", "--drivers", "none.toml"], "none.toml: cannot be read"),
+        (["--check", "--drivers", "two.toml"], "two.toml: host: one driver looks after a machine"),
+        (["--check", "--drivers", "typo.toml"], "typo.toml: host.simulated.delay: there is no"),
+        (["--check", "--drivers", "wrong.toml"], "no hardware profile 'h900'"),
         (["--data", ".", "--simulate", "h100-8", "--nodes", "0"], "from 1 to"),
         (["--data", ".", "--simulate", "h100-8", "--nodes", "x"], "whole number"),
         (["--data", ".", "--simulate", "h100-8", "--name-prefix", "../x"], "--name-prefix"),
@@ -278,6 +282,10 @@ def test_misuse_is_explained(
     message: str,
 ) -> None:
     (tmp_path / "bad").write_text("penstock-join-nonsense\n")
+    good = '{ driver = "simulated", profile = "h100-8", data = "." }'
+    (tmp_path / "two.toml").write_text(f"[host]\na = {good}\nb = {good}\n")
+    (tmp_path / "typo.toml").write_text('[host.simulated]\nprofile = "h100-8"\ndelay = 1\n')
+    (tmp_path / "wrong.toml").write_text('[host.simulated]\nprofile = "h900"\ndata = "."\n')
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["penstock-agent", *arguments])
     with pytest.raises(SystemExit) as ended:
@@ -292,6 +300,15 @@ def test_check_prints_the_profile_as_one_line() -> None:
         [*PROGRAM, "--simulate", "l40s-4", "--check"], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == {"name": "l40s-4", "gpu_family": "l40s", "gpus": 4}
+
+
+def test_a_driver_can_be_chosen_by_a_file(tmp_path: Path) -> None:
+    chosen = tmp_path / "drivers.toml"
+    chosen.write_text('[host.here]\ndriver = "simulated"\nprofile = "l40s-4"\ndata = "."\n')
+    done = subprocess.run(
+        [*PROGRAM, "--drivers", str(chosen), "--check"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == {"driver": "simulated"}
 
 
 FORGED = {

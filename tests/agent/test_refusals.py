@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock_agent import bindings, orders
+from penstock_agent import orders
+from penstock_agent.tasks import bindings
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.ids import NodeId
-from penstock_contracts.wire_pb2 import SlotBinding, Task, TaskStatus, VmProvision, VmRelease
+from penstock_contracts.wire_pb2 import LeaseTask, SlotBinding, Task, TaskStatus
 
 from .stage import Pen, allocation, stage
 
@@ -41,7 +42,7 @@ def with_slot(**fields: object) -> Task:
 
 NONSENSE = {
     "another node": changed(lambda t: setattr(t, "node_id", NodeId.new())),
-    "no input": changed(lambda t: t.ClearField("vm_provision")),
+    "no input": changed(lambda t: t.ClearField("provision")),
     "no slots": PEN.provision(allocation()),
     "a slot twice": PEN.provision(allocation(), GPU_0, GPU_0),
     "a gpu twice": PEN.provision(
@@ -127,16 +128,22 @@ tasks = st.builds(
     node_id=st.sampled_from([PEN.node_id]) | texts,
     deadline_us=st.integers(2**50, 2**63 - 1),
     correlation_id=texts,
-    vm_provision=st.builds(
-        VmProvision, allocation_id=st.builds(allocation) | texts, slots=st.lists(slots, max_size=4)
+    provision=st.builds(
+        LeaseTask,
+        shape=st.integers(0, 3),
+        allocation_id=st.builds(allocation) | texts,
+        slots=st.lists(slots, max_size=4),
     ),
 ) | st.builds(
     Task,
     task_id=st.sampled_from(["t"]),
     node_id=st.just(PEN.node_id),
     deadline_us=st.integers(-(2**63), 2**63 - 1),
-    vm_release=st.builds(
-        VmRelease, allocation_id=st.builds(allocation), slots=st.lists(slots, max_size=4)
+    release=st.builds(
+        LeaseTask,
+        shape=st.integers(0, 3),
+        allocation_id=st.builds(allocation),
+        slots=st.lists(slots, max_size=4),
     ),
 )
 

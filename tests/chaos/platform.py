@@ -97,10 +97,15 @@ class Platform:
         """Start a dead program again."""
         self.start_central() if program is self.central else program.start()
 
-    def restart_agent(self, faults: Sequence[Fault] = (), delay_ms: int = 0) -> None:
-        """With faults to inject, each counted anew."""
+    def restart_agent(
+        self,
+        faults: Sequence[Fault] = (),
+        delay_ms: int = 0,
+        health: Sequence[Mapping[str, object]] = (),
+    ) -> None:
+        """With faults to inject, each counted anew, and checks that do not pass."""
         named = [{"id": f"{time.monotonic_ns()}-{i}", **fault} for i, fault in enumerate(faults)]
-        self._faults_file.write_text(json.dumps({"faults": named}))
+        self._faults_file.write_text(json.dumps({"faults": named, "health": list(health)}))
         self.agent.kill()
         self.agent.child = children.agents(self._agent_options(delay_ms), self.ports)
         self.agent.start()

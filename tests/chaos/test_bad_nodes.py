@@ -4,6 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from penstock_client.views.fleet import NodeHealth
+
 from . import checks, watching
 from .platform import Fault, Platform
 
@@ -110,3 +112,50 @@ def test_a_node_that_hangs_is_bounded_by_the_deadline(node: Platform) -> None:
         checks.assert_released(node, id)
     finally:
         node.restart_site()
+
+
+def health_of(node: Platform) -> NodeHealth:
+    (one,) = node.client.nodes.list()["items"]
+    return one["health"]
+
+
+def until_told(node: Platform, event: str, times: int = 1) -> None:
+    told = "SELECT 1 FROM events WHERE type = %s HAVING count(*) >= %s"
+    node.until_central(told, event, times)
+
+
+def test_a_node_that_never_made_what_it_said_is_found_out_at_its_next_connection(
+    node: Platform,
+) -> None:
+    node.restart_agent([{"task": "vm_provision", "fault": "lie", "lie": "nothing"}])
+    id = node.lease()
+    node.until_active(id)
+    node.restart_agent()
+    until_told(node, "node.discrepancy_found")
+    (found,) = health_of(node)["discrepancies"]
+    assert (found["kind"], found["allocation"]) == ("not_held", id)
+    assert node.show(id)["status"] == "active", "it is told, and nothing else is done"
+    node.release(id)
+    node.until_freed(id)
+    until_told(node, "node.discrepancy_cleared")
+    assert health_of(node)["discrepancies"] == []
+    checks.assert_released(node, id)
+
+
+def test_a_runtime_that_ends_and_a_gpu_that_fails_are_shown_on_their_node(node: Platform) -> None:
+    xid = {"check": "gpu.xid", "gpu": 3, "detail": "XID 79"}
+    node.restart_agent([{"task": "vm_provision", "fault": "end_runtime"}], health=[xid])
+    until_told(node, "node.health_changed")
+    (problem,) = health_of(node)["problems"]
+    assert (problem["check"], problem["detail"]) == ("gpu.xid", "XID 79")
+    id = node.lease()
+    until_told(node, "node.health_changed", times=2)
+    node.until_central(
+        "SELECT 1 FROM node_health WHERE jsonb_array_length(discrepancies) = 1"
+        " AND jsonb_array_length(problems) = 2"
+    )
+    node.release(id)
+    node.until_freed(id)
+    node.restart_agent()
+    node.until_central("SELECT 1 FROM node_health WHERE discrepancies = '[]' AND problems = '[]'")
+    assert health_of(node)["healthy"]

@@ -84,6 +84,22 @@ def test_a_violated_invariant_says_what_was_found(here: Api, cli: Cli) -> None:
     assert "fleet_row_impossible: node: node_1, why: it has 65 GPUs\\x1b[2J" in told
 
 
+def test_nodes_are_listed_with_how_much_is_wrong_with_them(here: Api, cli: Cli) -> None:
+    xid = {"check": "gpu.xid", "subject": "GPU-1", "detail": "XID\x1b 79", "since": "2026"}
+    gone = {"kind": "not_held", "allocation": "alloc_1", "runtime": "", "since": "2026"}
+    unwell = {"healthy": False, "problems": [xid], "discrepancies": [gone]}
+    node = {"id": "node_1", "name": "n", "health": unwell}
+    fine = {"id": "node_2", "name": "m", "health": {"healthy": True}}
+    here.on("GET", "/v1/nodes", {"items": [node, fine]})
+    listed = cli("node", "ls").out.splitlines()
+    assert ["2 wrong" in line for line in listed] == [False, True, False]
+    here.on("GET", "/v1/nodes/node_1", node)
+    shown = cli("node", "show", "node_1").out
+    assert "gpu.xid" in shown
+    assert "not_held" in shown
+    assert "\x1b" not in shown
+
+
 def loop(name: str, outcome: str, error: str = "") -> dict[str, object]:
     return {
         "name": name, "description": f"Does {name}.", "plane": "central", "replica": "central-1",

@@ -44,7 +44,8 @@ class StandInNode:
         body = self.key.sign(self._result(task, lease).SerializeToString()).SerializeToString()
 
         async def finish(tx: Tx) -> None:
-            await tasks.finish(tx, self.node.id, self.node.public_key, body)
+            result = tasks.verified(self.node.id, self.node.public_key, body)
+            await tasks.finish(tx, result, body)
 
         await database.run(finish)
 

@@ -11,11 +11,11 @@ from typing import Final
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from penstock_agent import executor, journal, rejoining
+from penstock_agent import executor, journal, rejoining, watching
 from penstock_agent.database import Database
 from penstock_agent.executor import Node
-from penstock_agent.host import Host
 from penstock_contracts import membership
+from penstock_contracts.drivers.host import Host
 from penstock_contracts.files import Damaged
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.join import JoinToken
@@ -89,6 +89,7 @@ async def _serve(
     async with asyncio.TaskGroup() as group:
         group.create_task(_keep(node, "executor", lambda: executor.run(node)))
         group.create_task(_keep(node, "certificate", lambda: _keep_fresh(node, member)))
+        group.create_task(_keep(node, "watch", lambda: watching.run(node)))
         async with starting:
             group.create_task(_keep(node, "link", lambda: _dial(node, member, up)))
             with suppress(TimeoutError):

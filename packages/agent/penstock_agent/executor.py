@@ -1,8 +1,6 @@
 """Carries out the tasks of one node: verified, fenced, bounded in time, answered once."""
 
 import asyncio
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,12 +8,12 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 
 from penstock_agent import orders, results
-from penstock_agent.host import Host, HostFailed, Lease
 from penstock_agent.journal import NodeJournal, Pending
 from penstock_agent.lanes import Lanes, Underway
-from penstock_agent.orders import Order, OrderRefused
+from penstock_agent.orders import OrderRefused
+from penstock_agent.tasks.doer import Doer
+from penstock_contracts.drivers.faults import DriverFault
 from penstock_contracts.failpoints import Failpoint, FailpointHit
-from penstock_contracts.identity import PrivateKey
 from penstock_contracts.wire_pb2 import TaskResult, TaskStatus
 
 BATCH: Final = 64
@@ -26,20 +24,12 @@ AFTER_EFFECT: Final = Failpoint("agent.task.after_effect")
 JOURNALED: Final = Failpoint("agent.task.journaled")
 
 
-def now_us() -> int:
-    return time.time_ns() // 1000
-
-
-@dataclass(frozen=True)
-class Node:
+@dataclass(frozen=True, kw_only=True)
+class Node(Doer):
     """Everything that carrying out a node's tasks needs."""
 
-    id: str
-    key: PrivateKey
     task_key: bytes  # the site's public key, DER, as it was when the node joined
     journal: NodeJournal
-    host: Host
-    clock_us: Callable[[], int] = now_us
     log: FilteringBoundLogger = field(default_factory=structlog.get_logger)
 
 
@@ -71,7 +61,7 @@ async def _carry_out(node: Node, lanes: Lanes, entry: Pending) -> None:
         await _finish(node, entry.seq, refusal.task_id, started_us, result, node.log)
         return
     log = node.log.bind(
-        task_id=order.task_id, kind=order.kind.value, correlation_id=order.correlation_id
+        task_id=order.task_id, kind=order.kind.name, correlation_id=order.correlation_id
     )
     # Entered before the first await: lanes keep the order of arrival.
     with lanes.enter(order) as underway:
@@ -89,7 +79,7 @@ async def _result(node: Node, underway: Underway, log: FilteringBoundLogger) -> 
         return results.expired("the deadline had passed before the task began")
     if reason := await node.journal.admit(order):
         return results.refused(reason)
-    if order.kind.releases:
+    if order.kind.ends:
         underway.stop_ahead()
     await underway.turn()
     return await _bounded_effect(node, underway, log)
@@ -106,10 +96,12 @@ async def _bounded_effect(node: Node, underway: Underway, log: FilteringBoundLog
     try:
         async with underway.limit(left_s) as scope:
             BEFORE_EFFECT.hit()
-            result = await _effect(node, underway.order)
+            result = await underway.order.kind.effect(node, underway.order.input)
             AFTER_EFFECT.hit()
             return result
-    except (HostFailed, FailpointHit) as error:
+    except DriverFault as fault:
+        return results.faulted(fault)
+    except FailpointHit as error:
         return results.failed(str(error))
     except Exception as error:
         if underway.stopped:
@@ -118,19 +110,6 @@ async def _bounded_effect(node: Node, underway: Underway, log: FilteringBoundLog
             return results.expired("the deadline passed while the task ran; it was stopped")
         log.exception("host failed unexpectedly")
         return results.failed(f"the host failed unexpectedly: {type(error).__name__}")
-
-
-async def _effect(node: Node, order: Order) -> TaskResult:
-    if order.lease is None:
-        return results.discovered(await node.host.discover())
-    if order.kind.releases:
-        return await _release(node, order.lease)
-    return results.provisioned(order.lease, await node.host.provision(order.lease))
-
-
-async def _release(node: Node, lease: Lease) -> TaskResult:
-    cleanings = await node.host.release(lease)
-    return results.cleaned(node.key, node.id, lease, cleanings, node.clock_us())
 
 
 async def _finish(

@@ -6,7 +6,7 @@ force; once its release was ordered it is closed, and nothing may be given out o
 
 from dataclasses import dataclass
 
-from penstock_agent.host import Slot
+from penstock_contracts.drivers.lease import Slot
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Fence:
     closed: bool
 
 
-def refusal(held: Fence | None, slot: Slot, allocation_id: str, *, releases: bool) -> str | None:
+def refusal(held: Fence | None, slot: Slot, allocation_id: str, *, ends: bool) -> str | None:
     """Why an order for `slot` must not be carried out; None if it may."""
     if held is None or slot.fence > held.number:
         return None
@@ -26,6 +26,6 @@ def refusal(held: Fence | None, slot: Slot, allocation_id: str, *, releases: boo
         return f"slot {slot.id}: fence {slot.fence} is stale; {held.number} is in force"
     if allocation_id != held.allocation_id:
         return f"slot {slot.id}: fence {slot.fence} belongs to {held.allocation_id}"
-    if held.closed and not releases:
+    if held.closed and not ends:
         return f"slot {slot.id}: fence {slot.fence} is released; it cannot be given out again"
     return None

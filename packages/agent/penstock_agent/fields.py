@@ -49,6 +49,9 @@ class Fields:
             raise self.invalid(name, f"must have {least} to {most} items; it has {len(items)}")
         return [Fields(f"{self.where}: {name}[{i}]", item) for i, item in enumerate(items)]
 
+    def has(self, name: str) -> bool:
+        return name in self._left
+
     def end(self) -> None:
         """Refuse what nobody asked for: a misspelt field must not pass in silence."""
         if self._left:

@@ -1,11 +1,10 @@
-"""All nodes of this process: one journal, one simulated world, one event loop."""
+"""All nodes of this process: one journal, one driver, one event loop."""
 
 import asyncio
 import fcntl
 import json
 import os
 import resource
-import signal
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,14 +13,13 @@ from typing import Final
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from penstock_agent import agent, database, executor, health, journal, tokens
+from penstock_agent import agent, database, health, journal, tokens
 from penstock_agent.agent import Connected, Place
 from penstock_agent.database import Database
 from penstock_agent.options import Options
-from penstock_agent.profiles import Profile
-from penstock_agent.simulated import faults, hardware, world
-from penstock_agent.simulated.faults import Fault, Faults, FaultsInvalid
-from penstock_agent.simulated.simulated_host import SimulatedHost
+from penstock_agent.tasks import doer
+from penstock_contracts.drivers.chosen import Chosen
+from penstock_contracts.drivers.host import Hosts
 
 FILES_SPARE: Final = 128  # open files beyond one per node
 
@@ -36,22 +34,16 @@ class TooManyNodes(Exception):
     """The machine does not allow one connection for each node."""
 
 
-async def run(given: Options, profile: Profile, listed: tuple[Fault, ...]) -> None:
+async def run(given: Options, driver: Chosen[Hosts]) -> None:
     """Run every node until cancelled, or until one is refused by its site."""
     folder = given.data
     if folder is None:
         raise ValueError("nodes cannot run without a data folder")
     _allow_files(given.nodes + FILES_SPARE)
-    with (
-        _claimed(folder),
-        database.opened(folder / "journal.db", journal.SCHEMA) as kept,
-        database.opened(folder / "world.db", world.SCHEMA) as simulated,
-    ):
-        async with health.listening(given.health_port):
-            await journal.forget_old_results(kept, executor.now_us())
-            injected = Faults(simulated, listed)
-            _reread_on_hangup(injected, given.faults)
-            await _live(await _places(given, folder, profile, simulated, injected), kept)
+    with _claimed(folder), database.opened(folder / "journal.db", journal.SCHEMA) as kept:
+        async with health.listening(given.health_port), driver.driver.open(driver.config) as hosts:
+            await journal.forget_old_results(kept, doer.now_us())
+            await _live(await _places(given, folder, hosts), kept)
 
 
 async def _live(places: Sequence[Place], kept: Database) -> None:
@@ -68,40 +60,17 @@ async def _live(places: Sequence[Place], kept: Database) -> None:
         raise failures.exceptions[0] from None
 
 
-async def _places(
-    given: Options, folder: Path, profile: Profile, simulated: Database, injected: Faults
-) -> list[Place]:
-    seed = await simulated.run(world.seed)
+async def _places(given: Options, folder: Path, hosts: Hosts) -> list[Place]:
     lines = tokens.read(given.token_file)
     places: list[Place] = []
     for number in range(1, given.nodes + 1):
         name = given.node_name(number)
         home = folder / "nodes" / name
         joined = (home / "membership.json").exists()
-        host = SimulatedHost(
-            name=name,
-            hardware=hardware.build(profile, seed, name, number),
-            database=simulated,
-            faults=injected,
-            delay_s=given.delay_ms / 1000,
-        )
+        host = await hosts.host(name, number)
         token = None if joined else tokens.of_node(lines, number, name)
         places.append(Place(name, home, host, token))
     return places
-
-
-def _reread_on_hangup(injected: Faults, path: Path | None) -> None:
-    def reread() -> None:
-        if path is None:
-            return
-        try:
-            injected.listed = faults.load(path)
-        except FaultsInvalid as error:
-            _log.error("faults were not read again; the old ones stay", reason=str(error))
-        else:
-            _log.info("faults read again", count=len(injected.listed))
-
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reread)
 
 
 @contextmanager

@@ -3,13 +3,13 @@
 One file serves all nodes of a process; each sees only its own rows.
 """
 
-import asyncio
 import sqlite3
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from penstock_agent import store
 from penstock_agent.database import Database, Work
+from penstock_agent.marks import Mark
 from penstock_agent.orders import Order
 from penstock_contracts import link
 from penstock_contracts.failpoints import Failpoint
@@ -20,24 +20,6 @@ Pending = store.Pending
 RECEIVED: Final = Failpoint("agent.task.received")
 
 T = TypeVar("T")
-
-
-class Mark:
-    """A number that only grows, and that can be waited for."""
-
-    def __init__(self, value: int) -> None:
-        self.value = value
-        self._grown = asyncio.Event()
-
-    def reach(self, value: int) -> None:
-        if value > self.value:
-            self.value = value
-            self._grown.set()
-
-    async def beyond(self, value: int) -> None:
-        while self.value <= value:
-            self._grown.clear()
-            await self._grown.wait()
 
 
 class NodeJournal:
@@ -107,6 +89,11 @@ class NodeJournal:
         sent = await self._run(
             lambda db: store.finish(db, self._node_id, seq, task_id, body, at_us)
         )
+        self._sent.reach(sent)
+
+    async def say_health(self, told: bytes, body: bytes) -> None:
+        """Send a signed health, if it is another than the one that was sent last."""
+        sent = await self._run(lambda db: store.say_health(db, self._node_id, told, body))
         self._sent.reach(sent)
 
     async def _run(self, work: Work[T]) -> T:

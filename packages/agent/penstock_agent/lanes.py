@@ -44,10 +44,10 @@ class Underway:
                 await other.done.wait()
 
     def stop_ahead(self) -> None:
-        """Stop what a release makes pointless."""
+        """Stop what the end of its lease makes pointless."""
         for other in self.ahead:
             same = other.order.allocation_id == self.order.allocation_id
-            if same and not other.order.kind.releases:
+            if same and not other.order.kind.ends:
                 other.stop()
 
 

@@ -7,20 +7,21 @@ import signal
 import sys
 from typing import Final, NoReturn
 
-from penstock_agent import fleet, logs, options, profiles
+from penstock_agent import fleet, hosts, logs, options, profiles
 from penstock_agent.database import DatabaseUnusable
 from penstock_agent.fleet import FolderBusy, TooManyNodes
 from penstock_agent.options import Options
-from penstock_agent.profiles import Profile, ProfileInvalid
-from penstock_agent.simulated import faults
-from penstock_agent.simulated.faults import Fault, FaultsInvalid
 from penstock_agent.tokens import TokensUnusable
+from penstock_contracts.drivers.chosen import Chosen
+from penstock_contracts.drivers.config import Misconfigured
+from penstock_contracts.drivers.faults import DriverFault
+from penstock_contracts.drivers.host import Hosts
 from penstock_contracts.membership import JoinRefused
 
 STOP_S_MAX: Final = 1.5
 UNUSABLE: Final = (
-    ProfileInvalid,
-    FaultsInvalid,
+    Misconfigured,
+    DriverFault,
     TokensUnusable,
     DatabaseUnusable,
     FolderBusy,
@@ -33,27 +34,24 @@ UNUSABLE: Final = (
 def main() -> NoReturn:
     given = options.parse()
     logs.configure()
-    if given.simulate is None:
-        _give_up("only simulated hosts are built so far: name a hardware profile with --simulate")
     try:
-        profile = profiles.load(given.simulate)
-        listed = faults.load(given.faults) if given.faults else ()
+        driver = hosts.choose(given)
         if given.check:
-            _print_profile(profile)
+            _print_choice(given, driver)
         else:
-            asyncio.run(_run(given, profile, listed))
+            asyncio.run(_run(given, driver))
     except UNUSABLE as error:
         _give_up(str(error))
     sys.exit(0)
 
 
-async def _run(given: Options, profile: Profile, listed: tuple[Fault, ...]) -> None:
+async def _run(given: Options, driver: Chosen[Hosts]) -> None:
     """Run all nodes until SIGTERM or SIGINT."""
     loop = asyncio.get_running_loop()
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    running = asyncio.create_task(fleet.run(given, profile, listed))
+    running = asyncio.create_task(fleet.run(given, driver))
     stop = asyncio.create_task(stopping.wait())
     await asyncio.wait({running, stop}, return_when=asyncio.FIRST_COMPLETED)
     if not running.done():
@@ -66,8 +64,11 @@ async def _run(given: Options, profile: Profile, listed: tuple[Fault, ...]) -> N
         running.result()
 
 
-def _print_profile(profile: Profile) -> None:
-    shown = {"name": profile.name, "gpu_family": profile.gpu_family, "gpus": len(profile.gpus)}
+def _print_choice(given: Options, driver: Chosen[Hosts]) -> None:
+    shown: dict[str, object] = {"driver": driver.driver.name}
+    if given.simulate:
+        profile = profiles.load(given.simulate)
+        shown = {"name": profile.name, "gpu_family": profile.gpu_family, "gpus": len(profile.gpus)}
     sys.stdout.write(json.dumps(shown) + "\n")
 
 

@@ -16,6 +16,7 @@ class Options:
     data: Path | None
     token_file: Path | None
     simulate: str | None
+    drivers: Path | None
     nodes: int
     name_prefix: str
     faults: Path | None
@@ -39,6 +40,7 @@ def parse(arguments: list[str] | None = None) -> Options:
         data=given.data,
         token_file=given.token_file,
         simulate=given.simulate,
+        drivers=given.drivers,
         nodes=given.nodes,
         name_prefix=given.name_prefix,
         faults=given.faults,
@@ -54,6 +56,7 @@ class Given(argparse.Namespace):
     data: Path | None
     token_file: Path | None
     simulate: str | None
+    drivers: Path | None
     nodes: int
     name_prefix: str
     faults: Path | None
@@ -68,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--data", type=Path, metavar="DIR", help="keys, memberships and the journal")
     add("--token-file", type=Path, metavar="FILE", help="join tokens; line i is node i's")
     add("--simulate", metavar="PROFILE", help="a hardware profile: its name or its file")
+    add("--drivers", type=Path, metavar="FILE", help="or a TOML file with a table [host.DRIVER]")
     add("--nodes", type=_whole(1, NODES_MAX), default=1, metavar="N", help="simulated nodes")
     add("--name-prefix", default="node", metavar="TEXT", help="names are TEXT-0001 and on")
     add("--faults", type=Path, metavar="FILE", help="faults to inject; SIGHUP reads it again")

@@ -5,37 +5,21 @@ Nothing is parsed before its signature verified, and every field is bounded.
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
-from penstock_agent import bindings
-from penstock_agent.host import Devices, Lease, Shape
-from penstock_contracts import identity, ids
+from penstock_agent.tasks import kinds
+from penstock_agent.tasks.doer import InputRefused
+from penstock_agent.tasks.kinds import Kind
+from penstock_contracts import identity
+from penstock_contracts.drivers.host import Devices
+from penstock_contracts.drivers.lease import Lease
 from penstock_contracts.wire_pb2 import Signed, Task
 
 TEXT_MAX: Final = 200
 TASK_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/#@=+-]{0,199}")
-
-
-class Kind(StrEnum):
-    """The kinds of task, by the name of their field in `Task.input`."""
-
-    TOPOLOGY_DISCOVER = "topology_discover"
-    VM_PROVISION = "vm_provision"
-    VM_RELEASE = "vm_release"
-    BAREMETAL_ASSIGN = "baremetal_assign"
-    BAREMETAL_RELEASE = "baremetal_release"
-
-    @property
-    def releases(self) -> bool:
-        return self in {Kind.VM_RELEASE, Kind.BAREMETAL_RELEASE}
-
-    @property
-    def shape(self) -> Shape:
-        whole = self in {Kind.BAREMETAL_ASSIGN, Kind.BAREMETAL_RELEASE}
-        return Shape.BAREMETAL if whole else Shape.SLICE
 
 
 @dataclass(frozen=True)
@@ -43,22 +27,25 @@ class Order:
     """A verified task."""
 
     task_id: str
-    kind: Kind
+    kind: Kind[Any]
     deadline_us: int
     correlation_id: str
-    lease: Lease | None  # None when nothing is leased: discovery
+    input: object  # what the kind's reader made of it
+
+    @property
+    def lease(self) -> Lease | None:
+        """Whose fences must be in force; None when nothing is leased."""
+        return self.input if isinstance(self.input, Lease) else None
 
     @property
     def allocation_id(self) -> str:
         return self.lease.allocation_id if self.lease else ""
 
-    @property
+    @cached_property
     def lanes(self) -> frozenset[str]:
-        """Orders that share a lane are carried out one after the other: those of one
-        allocation, and those about one slot, whichever allocation they are of."""
-        if self.lease is None:
-            return frozenset((self.task_id,))
-        return frozenset((self.allocation_id, *(slot.id for slot in self.lease.slots)))
+        """Orders that share a lane are carried out one after the other; a task and its repetition
+        always do."""
+        return self.kind.lanes(self.input) | {self.task_id}
 
 
 class OrderRefused(Exception):
@@ -109,28 +96,11 @@ def _order(task: Task, node_id: str) -> Order:
         raise OrderRefused("the task is for another node")
     if len(task.correlation_id) > TEXT_MAX or not task.correlation_id.isprintable():
         raise OrderRefused("the correlation id is too long or not printable")
-    name = task.WhichOneof("input")
-    if name is None:
+    kind = kinds.KINDS.get(task.WhichOneof("input") or "")
+    if kind is None:
         raise OrderRefused("the task has no input that this agent knows")
-    kind = Kind(name)
-    return Order(task.task_id, kind, task.deadline_us, task.correlation_id, _lease(task, kind))
-
-
-def _lease(task: Task, kind: Kind) -> Lease | None:
-    match kind:
-        case Kind.TOPOLOGY_DISCOVER:
-            return None
-        case Kind.VM_PROVISION:
-            given = task.vm_provision
-        case Kind.VM_RELEASE:
-            given = task.vm_release
-        case Kind.BAREMETAL_ASSIGN:
-            given = task.baremetal_assign
-        case Kind.BAREMETAL_RELEASE:
-            given = task.baremetal_release
     try:
-        allocation_id = ids.AllocationId.parse(given.allocation_id)
-        slots = bindings.read(given.slots, kind.shape, releases=kind.releases)
-    except (ids.InvalidId, bindings.BindingRefused) as error:
+        input = kind.read(task)
+    except InputRefused as error:
         raise OrderRefused(str(error)) from None
-    return Lease(allocation_id, kind.shape, slots)
+    return Order(task.task_id, kind, task.deadline_us, task.correlation_id, input)

@@ -10,8 +10,8 @@ from pathlib import Path
 import structlog
 from structlog.typing import FilteringBoundLogger
 
-from penstock_agent.host import Host
 from penstock_contracts import identity, membership
+from penstock_contracts.drivers.host import Host
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.join import JoinToken
 from penstock_contracts.membership import Member

@@ -3,13 +3,20 @@
 from collections.abc import Sequence
 from typing import Final
 
-from penstock_agent.host import Cleaning, Lease, Runtime
+from penstock_contracts import wire_pb2 as wire
+from penstock_contracts.drivers import fault_names
+from penstock_contracts.drivers.faults import DriverFault
+from penstock_contracts.drivers.host import Cleaning, Holding, Runtime
+from penstock_contracts.drivers.lease import Lease
 from penstock_contracts.identity import PrivateKey
 from penstock_contracts.wire_pb2 import (
     Cleanup,
     CleanupProof,
     CleanupStep,
+    HostHealth,
+    HostHolds,
     RuntimeUp,
+    SlotFence,
     TaskResult,
     TaskStatus,
     Topology,
@@ -24,6 +31,13 @@ def refused(reason: str) -> TaskResult:
 
 def failed(reason: str) -> TaskResult:
     return _without_output(TaskStatus.TASK_STATUS_FAILED, reason)
+
+
+def faulted(fault: DriverFault) -> TaskResult:
+    """The driver said why: the site decides by the fault's name whether asking again is right."""
+    result = failed(str(fault))
+    result.fault = fault_names.name(type(fault))
+    return result
 
 
 def expired(reason: str) -> TaskResult:
@@ -51,6 +65,23 @@ def cleaned(
     ]
     cleanup = Cleanup(allocation_id=lease.allocation_id, proofs=proofs)
     return TaskResult(status=TaskStatus.TASK_STATUS_DONE, cleanup=cleanup)
+
+
+def held(holdings: Sequence[Holding]) -> TaskResult:
+    found = [
+        wire.Holding(
+            allocation_id=holding.allocation_id,
+            runtime_id=holding.runtime_id,
+            slots=[SlotFence(slot_id=slot.id, fence=slot.fence) for slot in holding.slots],
+        )
+        for holding in holdings
+    ]
+    return TaskResult(status=TaskStatus.TASK_STATUS_DONE, holds=HostHolds(holdings=found))
+
+
+def healthy(health: HostHealth) -> TaskResult:
+    """What nobody asked for, and so without a task's id."""
+    return TaskResult(status=TaskStatus.TASK_STATUS_DONE, health=health)
 
 
 def _proof(node_id: str, allocation_id: str, cleaning: Cleaning, at_us: int) -> CleanupProof:

@@ -42,6 +42,8 @@ CREATE TABLE outbox (
     body BLOB NOT NULL,
     PRIMARY KEY (node_id, seq)
 ) STRICT;
+-- The health that the site was told last, so that it is told changes only.
+CREATE TABLE health (node_id TEXT PRIMARY KEY, told BLOB NOT NULL) STRICT;
 -- The highest fence seen for each slot. It never goes down.
 CREATE TABLE fences (
     node_id TEXT NOT NULL,
@@ -99,12 +101,12 @@ def admit(db: sqlite3.Connection, node_id: str, order: Order) -> str | None:
     """Put the order's fences in force, or return why they cannot be; then nothing changes."""
     if order.lease is None:
         return None
-    releases, allocation_id = order.kind.releases, order.lease.allocation_id
+    ends, allocation_id = order.kind.ends, order.lease.allocation_id
     for slot in order.lease.slots:
         held = _fence(db, node_id, slot.id)
-        if reason := fences.refusal(held, slot, allocation_id, releases=releases):
+        if reason := fences.refusal(held, slot, allocation_id, ends=ends):
             return reason
-    rows = [(node_id, s.id, s.fence, allocation_id, releases) for s in order.lease.slots]
+    rows = [(node_id, s.id, s.fence, allocation_id, ends) for s in order.lease.slots]
     db.executemany("INSERT OR REPLACE INTO fences VALUES (?, ?, ?, ?, ?)", rows)
     return None
 
@@ -132,11 +134,25 @@ def finish(
 def answer(db: sqlite3.Connection, node_id: str, seq: int, body: bytes) -> int:
     """Send `body` for entry `seq`, which is done; return the number that it is sent under."""
     db.execute("DELETE FROM entries WHERE node_id = ? AND seq = ?", (node_id, seq))
+    return say(db, node_id, body)
+
+
+def say(db: sqlite3.Connection, node_id: str, body: bytes) -> int:
+    """Send `body`; return the number that it is sent under."""
     (sent,) = db.execute(
         "UPDATE feeds SET sent = sent + 1 WHERE node_id = ? RETURNING sent", (node_id,)
     ).fetchone()
     db.execute("INSERT INTO outbox VALUES (?, ?, ?)", (node_id, sent, body))
     return int(sent)
+
+
+def say_health(db: sqlite3.Connection, node_id: str, told: bytes, body: bytes) -> int:
+    """Send `body`, unless the site was told just this last; 0 then. At first, all is well."""
+    row = db.execute("SELECT told FROM health WHERE node_id = ?", (node_id,)).fetchone()
+    if told == (row[0] if row else b""):
+        return 0
+    db.execute("INSERT OR REPLACE INTO health VALUES (?, ?)", (node_id, told))
+    return say(db, node_id, body)
 
 
 def unsent(db: sqlite3.Connection, node_id: str, after: int, limit: int) -> list[link.Outgoing]:

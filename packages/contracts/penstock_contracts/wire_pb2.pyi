@@ -27,6 +27,13 @@ class StepStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     STEP_STATUS_FAILED: _ClassVar[StepStatus]
     STEP_STATUS_UNDONE: _ClassVar[StepStatus]
 
+class DiscrepancyKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DISCREPANCY_KIND_UNSPECIFIED: _ClassVar[DiscrepancyKind]
+    DISCREPANCY_KIND_NOT_HELD: _ClassVar[DiscrepancyKind]
+    DISCREPANCY_KIND_NOT_LEASED: _ClassVar[DiscrepancyKind]
+    DISCREPANCY_KIND_OTHER_SLOTS: _ClassVar[DiscrepancyKind]
+
 class Observed(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     OBSERVED_UNSPECIFIED: _ClassVar[Observed]
@@ -34,6 +41,19 @@ class Observed(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OBSERVED_STOPPING: _ClassVar[Observed]
     OBSERVED_RELEASED: _ClassVar[Observed]
     OBSERVED_FAILED: _ClassVar[Observed]
+
+class ImageFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    IMAGE_FORMAT_UNSPECIFIED: _ClassVar[ImageFormat]
+    IMAGE_FORMAT_RAW: _ClassVar[ImageFormat]
+    IMAGE_FORMAT_QCOW2: _ClassVar[ImageFormat]
+    IMAGE_FORMAT_OCI: _ClassVar[ImageFormat]
+
+class VolumeMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    VOLUME_MODE_UNSPECIFIED: _ClassVar[VolumeMode]
+    VOLUME_MODE_READ_WRITE: _ClassVar[VolumeMode]
+    VOLUME_MODE_READ_ONLY: _ClassVar[VolumeMode]
 
 class TaskStatus(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -53,11 +73,22 @@ STEP_STATUS_STARTED: StepStatus
 STEP_STATUS_DONE: StepStatus
 STEP_STATUS_FAILED: StepStatus
 STEP_STATUS_UNDONE: StepStatus
+DISCREPANCY_KIND_UNSPECIFIED: DiscrepancyKind
+DISCREPANCY_KIND_NOT_HELD: DiscrepancyKind
+DISCREPANCY_KIND_NOT_LEASED: DiscrepancyKind
+DISCREPANCY_KIND_OTHER_SLOTS: DiscrepancyKind
 OBSERVED_UNSPECIFIED: Observed
 OBSERVED_ACTIVE: Observed
 OBSERVED_STOPPING: Observed
 OBSERVED_RELEASED: Observed
 OBSERVED_FAILED: Observed
+IMAGE_FORMAT_UNSPECIFIED: ImageFormat
+IMAGE_FORMAT_RAW: ImageFormat
+IMAGE_FORMAT_QCOW2: ImageFormat
+IMAGE_FORMAT_OCI: ImageFormat
+VOLUME_MODE_UNSPECIFIED: VolumeMode
+VOLUME_MODE_READ_WRITE: VolumeMode
+VOLUME_MODE_READ_ONLY: VolumeMode
 TASK_STATUS_UNSPECIFIED: TaskStatus
 TASK_STATUS_DONE: TaskStatus
 TASK_STATUS_FAILED: TaskStatus
@@ -279,7 +310,7 @@ class ReenrolmentRejected(_message.Message):
     def __init__(self, token_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class SiteReport(_message.Message):
-    __slots__ = ("correlation_id", "site", "enrolled", "presence", "topology", "stepped", "reported", "reenrolment")
+    __slots__ = ("correlation_id", "site", "enrolled", "presence", "topology", "stepped", "reported", "reenrolment", "discrepancies", "health")
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
     SITE_FIELD_NUMBER: _ClassVar[int]
     ENROLLED_FIELD_NUMBER: _ClassVar[int]
@@ -288,6 +319,8 @@ class SiteReport(_message.Message):
     STEPPED_FIELD_NUMBER: _ClassVar[int]
     REPORTED_FIELD_NUMBER: _ClassVar[int]
     REENROLMENT_FIELD_NUMBER: _ClassVar[int]
+    DISCREPANCIES_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
     correlation_id: str
     site: SiteDescribed
     enrolled: NodeEnrolled
@@ -296,7 +329,9 @@ class SiteReport(_message.Message):
     stepped: Stepped
     reported: Reported
     reenrolment: ReenrolmentRequested
-    def __init__(self, correlation_id: _Optional[str] = ..., site: _Optional[_Union[SiteDescribed, _Mapping]] = ..., enrolled: _Optional[_Union[NodeEnrolled, _Mapping]] = ..., presence: _Optional[_Union[NodePresence, _Mapping]] = ..., topology: _Optional[_Union[Signed, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., reenrolment: _Optional[_Union[ReenrolmentRequested, _Mapping]] = ...) -> None: ...
+    discrepancies: NodeDiscrepancies
+    health: Signed
+    def __init__(self, correlation_id: _Optional[str] = ..., site: _Optional[_Union[SiteDescribed, _Mapping]] = ..., enrolled: _Optional[_Union[NodeEnrolled, _Mapping]] = ..., presence: _Optional[_Union[NodePresence, _Mapping]] = ..., topology: _Optional[_Union[Signed, _Mapping]] = ..., stepped: _Optional[_Union[Stepped, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., reenrolment: _Optional[_Union[ReenrolmentRequested, _Mapping]] = ..., discrepancies: _Optional[_Union[NodeDiscrepancies, _Mapping]] = ..., health: _Optional[_Union[Signed, _Mapping]] = ...) -> None: ...
 
 class Stepped(_message.Message):
     __slots__ = ("kind", "key", "revision", "workflow", "step", "status", "at_us", "detail")
@@ -374,6 +409,26 @@ class NodePresence(_message.Message):
     reason: str
     def __init__(self, node_id: _Optional[str] = ..., connected: _Optional[bool] = ..., at_us: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class NodeDiscrepancies(_message.Message):
+    __slots__ = ("node_id", "found", "at_us")
+    NODE_ID_FIELD_NUMBER: _ClassVar[int]
+    FOUND_FIELD_NUMBER: _ClassVar[int]
+    AT_US_FIELD_NUMBER: _ClassVar[int]
+    node_id: str
+    found: _containers.RepeatedCompositeFieldContainer[Discrepancy]
+    at_us: int
+    def __init__(self, node_id: _Optional[str] = ..., found: _Optional[_Iterable[_Union[Discrepancy, _Mapping]]] = ..., at_us: _Optional[int] = ...) -> None: ...
+
+class Discrepancy(_message.Message):
+    __slots__ = ("kind", "allocation_id", "runtime_id")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    RUNTIME_ID_FIELD_NUMBER: _ClassVar[int]
+    kind: DiscrepancyKind
+    allocation_id: str
+    runtime_id: str
+    def __init__(self, kind: _Optional[_Union[DiscrepancyKind, str]] = ..., allocation_id: _Optional[str] = ..., runtime_id: _Optional[str] = ...) -> None: ...
+
 class LeaseReport(_message.Message):
     __slots__ = ("observed", "cleanup")
     OBSERVED_FIELD_NUMBER: _ClassVar[int]
@@ -411,67 +466,105 @@ class CleanupReported(_message.Message):
     def __init__(self, proofs: _Optional[_Iterable[_Union[Signed, _Mapping]]] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Task(_message.Message):
-    __slots__ = ("task_id", "node_id", "issued_at_us", "deadline_us", "correlation_id", "topology_discover", "vm_provision", "vm_release", "baremetal_assign", "baremetal_release")
+    __slots__ = ("task_id", "node_id", "issued_at_us", "deadline_us", "correlation_id", "discover", "provision", "release", "holds")
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     ISSUED_AT_US_FIELD_NUMBER: _ClassVar[int]
     DEADLINE_US_FIELD_NUMBER: _ClassVar[int]
     CORRELATION_ID_FIELD_NUMBER: _ClassVar[int]
-    TOPOLOGY_DISCOVER_FIELD_NUMBER: _ClassVar[int]
-    VM_PROVISION_FIELD_NUMBER: _ClassVar[int]
-    VM_RELEASE_FIELD_NUMBER: _ClassVar[int]
-    BAREMETAL_ASSIGN_FIELD_NUMBER: _ClassVar[int]
-    BAREMETAL_RELEASE_FIELD_NUMBER: _ClassVar[int]
+    DISCOVER_FIELD_NUMBER: _ClassVar[int]
+    PROVISION_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
     task_id: str
     node_id: str
     issued_at_us: int
     deadline_us: int
     correlation_id: str
-    topology_discover: TopologyDiscover
-    vm_provision: VmProvision
-    vm_release: VmRelease
-    baremetal_assign: BaremetalAssign
-    baremetal_release: BaremetalRelease
-    def __init__(self, task_id: _Optional[str] = ..., node_id: _Optional[str] = ..., issued_at_us: _Optional[int] = ..., deadline_us: _Optional[int] = ..., correlation_id: _Optional[str] = ..., topology_discover: _Optional[_Union[TopologyDiscover, _Mapping]] = ..., vm_provision: _Optional[_Union[VmProvision, _Mapping]] = ..., vm_release: _Optional[_Union[VmRelease, _Mapping]] = ..., baremetal_assign: _Optional[_Union[BaremetalAssign, _Mapping]] = ..., baremetal_release: _Optional[_Union[BaremetalRelease, _Mapping]] = ...) -> None: ...
+    discover: TopologyDiscover
+    provision: LeaseTask
+    release: LeaseTask
+    holds: HoldsList
+    def __init__(self, task_id: _Optional[str] = ..., node_id: _Optional[str] = ..., issued_at_us: _Optional[int] = ..., deadline_us: _Optional[int] = ..., correlation_id: _Optional[str] = ..., discover: _Optional[_Union[TopologyDiscover, _Mapping]] = ..., provision: _Optional[_Union[LeaseTask, _Mapping]] = ..., release: _Optional[_Union[LeaseTask, _Mapping]] = ..., holds: _Optional[_Union[HoldsList, _Mapping]] = ...) -> None: ...
 
 class TopologyDiscover(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
 
-class VmProvision(_message.Message):
-    __slots__ = ("allocation_id", "slots")
-    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
-    SLOTS_FIELD_NUMBER: _ClassVar[int]
-    allocation_id: str
-    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
-    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+class HoldsList(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
 
-class VmRelease(_message.Message):
-    __slots__ = ("allocation_id", "slots")
+class LeaseTask(_message.Message):
+    __slots__ = ("allocation_id", "shape", "slots", "image", "networks", "volumes", "access")
     ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    SHAPE_FIELD_NUMBER: _ClassVar[int]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
+    IMAGE_FIELD_NUMBER: _ClassVar[int]
+    NETWORKS_FIELD_NUMBER: _ClassVar[int]
+    VOLUMES_FIELD_NUMBER: _ClassVar[int]
+    ACCESS_FIELD_NUMBER: _ClassVar[int]
     allocation_id: str
+    shape: Shape
     slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
-    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+    image: Image
+    networks: _containers.RepeatedCompositeFieldContainer[NetworkAttachment]
+    volumes: _containers.RepeatedCompositeFieldContainer[VolumeAttachment]
+    access: Access
+    def __init__(self, allocation_id: _Optional[str] = ..., shape: _Optional[_Union[Shape, str]] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ..., image: _Optional[_Union[Image, _Mapping]] = ..., networks: _Optional[_Iterable[_Union[NetworkAttachment, _Mapping]]] = ..., volumes: _Optional[_Iterable[_Union[VolumeAttachment, _Mapping]]] = ..., access: _Optional[_Union[Access, _Mapping]] = ...) -> None: ...
 
-class BaremetalAssign(_message.Message):
-    __slots__ = ("allocation_id", "slots")
-    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
-    SLOTS_FIELD_NUMBER: _ClassVar[int]
-    allocation_id: str
-    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
-    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+class Image(_message.Message):
+    __slots__ = ("reference", "digest", "format")
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    reference: str
+    digest: str
+    format: ImageFormat
+    def __init__(self, reference: _Optional[str] = ..., digest: _Optional[str] = ..., format: _Optional[_Union[ImageFormat, str]] = ...) -> None: ...
 
-class BaremetalRelease(_message.Message):
-    __slots__ = ("allocation_id", "slots")
-    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
-    SLOTS_FIELD_NUMBER: _ClassVar[int]
-    allocation_id: str
-    slots: _containers.RepeatedCompositeFieldContainer[SlotBinding]
-    def __init__(self, allocation_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotBinding, _Mapping]]] = ...) -> None: ...
+class NetworkAttachment(_message.Message):
+    __slots__ = ("network_id", "vlan", "vni", "mac", "addresses", "gateway", "mtu")
+    NETWORK_ID_FIELD_NUMBER: _ClassVar[int]
+    VLAN_FIELD_NUMBER: _ClassVar[int]
+    VNI_FIELD_NUMBER: _ClassVar[int]
+    MAC_FIELD_NUMBER: _ClassVar[int]
+    ADDRESSES_FIELD_NUMBER: _ClassVar[int]
+    GATEWAY_FIELD_NUMBER: _ClassVar[int]
+    MTU_FIELD_NUMBER: _ClassVar[int]
+    network_id: str
+    vlan: int
+    vni: int
+    mac: str
+    addresses: _containers.RepeatedScalarFieldContainer[str]
+    gateway: str
+    mtu: int
+    def __init__(self, network_id: _Optional[str] = ..., vlan: _Optional[int] = ..., vni: _Optional[int] = ..., mac: _Optional[str] = ..., addresses: _Optional[_Iterable[str]] = ..., gateway: _Optional[str] = ..., mtu: _Optional[int] = ...) -> None: ...
+
+class VolumeAttachment(_message.Message):
+    __slots__ = ("volume_id", "size_bytes", "mode", "device")
+    VOLUME_ID_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    DEVICE_FIELD_NUMBER: _ClassVar[int]
+    volume_id: str
+    size_bytes: int
+    mode: VolumeMode
+    device: str
+    def __init__(self, volume_id: _Optional[str] = ..., size_bytes: _Optional[int] = ..., mode: _Optional[_Union[VolumeMode, str]] = ..., device: _Optional[str] = ...) -> None: ...
+
+class Access(_message.Message):
+    __slots__ = ("user", "ssh_public_keys", "user_data")
+    USER_FIELD_NUMBER: _ClassVar[int]
+    SSH_PUBLIC_KEYS_FIELD_NUMBER: _ClassVar[int]
+    USER_DATA_FIELD_NUMBER: _ClassVar[int]
+    user: str
+    ssh_public_keys: _containers.RepeatedScalarFieldContainer[str]
+    user_data: bytes
+    def __init__(self, user: _Optional[str] = ..., ssh_public_keys: _Optional[_Iterable[str]] = ..., user_data: _Optional[bytes] = ...) -> None: ...
 
 class TaskResult(_message.Message):
-    __slots__ = ("task_id", "node_id", "status", "reason", "started_at_us", "finished_at_us", "topology", "runtime", "cleanup")
+    __slots__ = ("task_id", "node_id", "status", "reason", "started_at_us", "finished_at_us", "topology", "runtime", "cleanup", "holds", "health", "fault")
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
     NODE_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
@@ -481,6 +574,9 @@ class TaskResult(_message.Message):
     TOPOLOGY_FIELD_NUMBER: _ClassVar[int]
     RUNTIME_FIELD_NUMBER: _ClassVar[int]
     CLEANUP_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
     task_id: str
     node_id: str
     status: TaskStatus
@@ -490,7 +586,10 @@ class TaskResult(_message.Message):
     topology: Topology
     runtime: RuntimeUp
     cleanup: Cleanup
-    def __init__(self, task_id: _Optional[str] = ..., node_id: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., reason: _Optional[str] = ..., started_at_us: _Optional[int] = ..., finished_at_us: _Optional[int] = ..., topology: _Optional[_Union[Topology, _Mapping]] = ..., runtime: _Optional[_Union[RuntimeUp, _Mapping]] = ..., cleanup: _Optional[_Union[Cleanup, _Mapping]] = ...) -> None: ...
+    holds: HostHolds
+    health: HostHealth
+    fault: str
+    def __init__(self, task_id: _Optional[str] = ..., node_id: _Optional[str] = ..., status: _Optional[_Union[TaskStatus, str]] = ..., reason: _Optional[str] = ..., started_at_us: _Optional[int] = ..., finished_at_us: _Optional[int] = ..., topology: _Optional[_Union[Topology, _Mapping]] = ..., runtime: _Optional[_Union[RuntimeUp, _Mapping]] = ..., cleanup: _Optional[_Union[Cleanup, _Mapping]] = ..., holds: _Optional[_Union[HostHolds, _Mapping]] = ..., health: _Optional[_Union[HostHealth, _Mapping]] = ..., fault: _Optional[str] = ...) -> None: ...
 
 class Topology(_message.Message):
     __slots__ = ("hardware", "gpu_family", "gpu_vendor", "gpu_model", "gpu_memory_mib", "cpus", "memory_mib", "numa_nodes", "fabric_leaf", "slots", "readiness", "product_serial")
@@ -595,3 +694,37 @@ class CleanupStep(_message.Message):
     passed: bool
     detail: str
     def __init__(self, name: _Optional[str] = ..., passed: _Optional[bool] = ..., detail: _Optional[str] = ...) -> None: ...
+
+class HostHolds(_message.Message):
+    __slots__ = ("holdings",)
+    HOLDINGS_FIELD_NUMBER: _ClassVar[int]
+    holdings: _containers.RepeatedCompositeFieldContainer[Holding]
+    def __init__(self, holdings: _Optional[_Iterable[_Union[Holding, _Mapping]]] = ...) -> None: ...
+
+class Holding(_message.Message):
+    __slots__ = ("allocation_id", "runtime_id", "slots")
+    ALLOCATION_ID_FIELD_NUMBER: _ClassVar[int]
+    RUNTIME_ID_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    allocation_id: str
+    runtime_id: str
+    slots: _containers.RepeatedCompositeFieldContainer[SlotFence]
+    def __init__(self, allocation_id: _Optional[str] = ..., runtime_id: _Optional[str] = ..., slots: _Optional[_Iterable[_Union[SlotFence, _Mapping]]] = ...) -> None: ...
+
+class HostHealth(_message.Message):
+    __slots__ = ("problems", "more")
+    PROBLEMS_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    problems: _containers.RepeatedCompositeFieldContainer[Problem]
+    more: int
+    def __init__(self, problems: _Optional[_Iterable[_Union[Problem, _Mapping]]] = ..., more: _Optional[int] = ...) -> None: ...
+
+class Problem(_message.Message):
+    __slots__ = ("check", "subject", "detail")
+    CHECK_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    check: str
+    subject: str
+    detail: str
+    def __init__(self, check: _Optional[str] = ..., subject: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from penstock_agent.host import Shape, Slot, Step
+from penstock_contracts.drivers.host import Step
+from penstock_contracts.drivers.lease import Shape, Slot
 
 
 def _gpu(done: str) -> Callable[[Slot, Shape], tuple[bool, str]]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from penstock_agent.host import Devices
 from penstock_agent.profiles import Profile
+from penstock_contracts.drivers.host import Devices
 from penstock_contracts.wire_pb2 import ProposedSlot, Readiness, Topology
 
 NODES_PER_LEAF: Final = 32

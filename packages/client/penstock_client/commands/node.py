@@ -1,6 +1,6 @@
 """`penstock node`: the machines at the sites."""
 
-from typing import Final
+from typing import Final, cast
 
 from cyclopts import App
 
@@ -17,6 +17,14 @@ def gpus(row: Row) -> str:
     return f"{words.plain(row.get('gpus_free'))}/{words.plain(row.get('gpus'))}"
 
 
+def health(row: Row) -> str:
+    """How much is wrong with it: checks that do not pass, and differences from its leases."""
+    found = cast("Row", row.get("health") or {})
+    wrong = [*cast("list[Row]", found.get("problems") or [])]
+    wrong += cast("list[Row]", found.get("discrepancies") or [])
+    return f"{len(wrong)} wrong" if wrong else "ok"
+
+
 COLUMNS: Final = (
     column("ID", "id"),
     column("NAME", "name"),
@@ -24,6 +32,7 @@ COLUMNS: Final = (
     column("HARDWARE", "hardware"),
     Column("FREE/GPUS", gpus, right=True),
     column("POSTURE", "posture"),
+    Column("HEALTH", health),
     column("CONNECTED", "connected"),
     aged("SINCE", "connected_at"),
 )

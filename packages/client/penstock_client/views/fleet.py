@@ -23,6 +23,32 @@ class JoinToken(TypedDict):
     expires_at: str
 
 
+class Problem(TypedDict):
+    """A check of a node's host that does not pass."""
+
+    check: str
+    subject: str
+    detail: str
+    since: str
+
+
+class Discrepancy(TypedDict):
+    """What a node's host holds and what it should hold are not the same."""
+
+    kind: Literal["not_held", "not_leased", "other_slots"]
+    allocation: str
+    runtime: str
+    since: str
+
+
+class NodeHealth(TypedDict):
+    healthy: bool
+    problems: list[Problem]
+    problems_more: int
+    discrepancies: list[Discrepancy]
+    changed_at: str | None
+
+
 class Node(TypedDict):
     id: str
     name: str
@@ -45,6 +71,7 @@ class Node(TypedDict):
     site_tags: list[str]
     reserved_for: str | None
     price_micros_per_gpu_hour: int
+    health: NodeHealth
 
 
 class Part(TypedDict):

@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 from penstock.central.allocations import observation, orders
 from penstock.central.allocations import reports as leases
 from penstock.central.nodes import discovery
+from penstock.central.nodes.health import service as health
 from penstock.central.reenrolments import requests
 from penstock.central.sites import service as sites
 from penstock.kernel.db import Tx
@@ -79,6 +80,10 @@ async def _dispatch(tx: Tx, site_id: SiteId, report: SiteReport) -> None:
             await _known(report.reported.kind).take(tx, site_id, report.reported)
         case "reenrolment":
             await requests.requested(tx, site_id, report.reenrolment)
+        case "health":
+            await health.reported(tx, site_id, report.health)
+        case "discrepancies":
+            await health.compared(tx, site_id, report.discrepancies)
         case _:
             raise Rejected("this version does not know this kind of report")
 

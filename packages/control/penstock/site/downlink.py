@@ -13,6 +13,8 @@ from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Inbox, Outbox
 from penstock.kernel.listeners import Links
 from penstock.kernel.wakeups import Wakeups
+from penstock.site import health
+from penstock.site.discrepancies import service as discrepancies
 from penstock.site.nodes import discovery, enrolment, presence, reenrolment
 from penstock.site.nodes.enrolment import Door
 from penstock.site.nodes.model import Node
@@ -112,9 +114,12 @@ class NodeLinks:
 
     async def _run(self, node: Node, stream: rpc.ServerStream) -> None:
         async def handle(tx: Tx, body: bytes) -> None:
-            result = await tasks.finish(tx, node.id, node.public_key, body)
-            if result is not None:
+            result = tasks.verified(node.id, node.public_key, body)
+            if not result.task_id:
+                await health.said(tx, self._tasks, result, body)
+            elif await tasks.finish(tx, result, body):
                 discovery.forward(tx, result, body)
+                await discrepancies.answered(tx, self._tasks, node.id, result)
 
         feed = tasks.orders(node.id)
         with Outbox(self._database, self._wakeups, feed) as outbox:
@@ -144,8 +149,13 @@ class NodeLinks:
             tx, peer.id, peer.public_key, session, self._settings.link_hold_s
         )
         if hold_s == 0:
-            await discovery.ask(tx, self._tasks, node.id, session)
+            await self._ask(tx, node, session)
         return node, hold_s
+
+    async def _ask(self, tx: Tx, node: Node, session: str) -> None:
+        """A node that is there is asked what it is made of, and what it holds."""
+        await discovery.ask(tx, self._tasks, node.id, session)
+        await discrepancies.ask(tx, self._tasks, node.id)
 
     async def _hold(self, node: Node, session: str, hold_s: float) -> None:
         """Ensures that a node whose link did not hold is there again once one has."""
@@ -156,6 +166,6 @@ class NodeLinks:
 
         async def work(tx: Tx) -> None:
             if await presence.held(tx, node.id, session):
-                await discovery.ask(tx, self._tasks, node.id, session)
+                await self._ask(tx, node, session)
 
         await self._database.run(work)

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from contextlib import suppress
 from typing import Final
+from urllib.parse import quote
 
 from dbos import DBOS, DBOSConfig
 from dbos._error import DBOSInitializationError  # it exports none of its errors
@@ -76,6 +77,11 @@ async def stop() -> None:
         with suppress(TimeoutError):
             async with asyncio.timeout(END_S_MAX):
                 await ended.wait()
+
+
+def address(url: str) -> str:
+    """Where another process reads the engine's tables: the same database, in the engine's role."""
+    return f"{url}{'&' if '?' in url else '?'}options={quote(f'-c role={ROLE}')}"
 
 
 def is_fault(error: BaseException) -> bool:

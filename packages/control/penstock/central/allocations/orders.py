@@ -5,7 +5,6 @@ from typing import Final
 
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.sites import service as sites
-from penstock.central.slots.model import Slot
 from penstock.kernel import feed
 from penstock.kernel.db import Tx
 from penstock.placement.model import Shape
@@ -37,20 +36,3 @@ def send(tx: Tx, allocation: Allocation, slots: Iterable[bytes]) -> None:
     )
     order = wire.SiteOrder(site_id=site_id, document=document)
     feed.append(tx, sites.orders(site_id), order.SerializeToString(), key=allocation.id)
-
-
-def binding(slot: Slot) -> bytes:
-    return wire.SlotBinding(
-        slot_id=slot.id,
-        fence=slot.fence,
-        chassis=slot.kind == "chassis",
-        index=slot.index,
-        gpu_uuid=slot.gpu_uuid,
-        nvme_serial=slot.nvme_serial,
-        fabric_guid=slot.fabric_guid,
-        numa_node=slot.numa_node,
-        cpus=slot.cpus,
-        memory_mib=slot.memory_mib,
-        cleanup_nonce=slot.cleanup_nonce or b"",
-        cleanup_steps=slot.cleanup_steps,
-    ).SerializeToString()

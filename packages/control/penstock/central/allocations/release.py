@@ -10,6 +10,7 @@ from typing import Final
 from penstock.central.access.authorization import authorize
 from penstock.central.allocations import members, nudges, orders, service, store, together
 from penstock.central.allocations.model import Allocation, Desired
+from penstock.central.slots import binding
 from penstock.central.slots import service as slots
 from penstock.central.slots.model import Slot, SlotState
 from penstock.kernel import audit, events
@@ -122,5 +123,5 @@ async def ask(tx: Tx, allocation: Allocation, held: list[Slot]) -> Allocation:
     await store.desire(tx, asked.id, asked.desired, asked.revision)
     fresh = [replace(slot, cleanup_nonce=secrets.token_bytes(16)) for slot in held]
     await store.ask_cleanup(tx, asked.id, {slot.id: slot.cleanup_nonce or b"" for slot in fresh})
-    orders.send(tx, asked, [orders.binding(slot) for slot in fresh])
+    orders.send(tx, asked, [binding.of(slot) for slot in fresh])
     return asked

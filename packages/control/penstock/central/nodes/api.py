@@ -1,5 +1,6 @@
 """Nodes over HTTP."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 
@@ -7,6 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from penstock.central.nodes import impossible, service
+from penstock.central.nodes.health import service as health
+from penstock.central.nodes.health.model import NodeHealth
 from penstock.central.nodes.model import Changes, Node, posture
 from penstock.central.slots import service as slots
 from penstock.central.slots.api import SlotView
@@ -43,6 +46,46 @@ class NodeChange(Body):
         return made
 
 
+class ProblemView(View):
+    """A check of the host that does not pass."""
+
+    check: str
+    subject: str
+    detail: str
+    since: datetime
+
+
+class DiscrepancyView(View):
+    """What the host holds and what it should hold are not the same."""
+
+    kind: str
+    allocation: str
+    runtime: str
+    since: datetime
+
+
+class HealthView(View):
+    """What is wrong with a node. It keeps nothing from being placed there."""
+
+    healthy: bool
+    problems: list[ProblemView]
+    problems_more: int
+    discrepancies: list[DiscrepancyView]
+    changed_at: datetime | None
+
+    @classmethod
+    def of(cls, health: NodeHealth) -> "HealthView":
+        return cls(
+            healthy=not health.problems and not health.discrepancies,
+            problems=[ProblemView.model_validate(asdict(one)) for one in health.problems],
+            problems_more=health.problems_more,
+            discrepancies=[
+                DiscrepancyView.model_validate(asdict(one)) for one in health.discrepancies
+            ],
+            changed_at=health.changed_at,
+        )
+
+
 class NodeView(View):
     id: str
     name: str
@@ -66,9 +109,10 @@ class NodeView(View):
     site_tags: list[str]
     reserved_for: str | None
     price_micros_per_gpu_hour: int
+    health: HealthView
 
     @classmethod
-    def of(cls, node: Node, slots: list[Slot], wrong: str) -> "NodeView":
+    def of(cls, node: Node, slots: list[Slot], wrong: str, health: NodeHealth) -> "NodeView":
         standing, reason = posture(node, slots, wrong)
         gpus = [slot for slot in slots if slot.kind == "gpu"]
         return cls(
@@ -94,6 +138,7 @@ class NodeView(View):
             site_tags=list(node.site_tags),
             reserved_for=node.reserved_for,
             price_micros_per_gpu_hour=node.price_micros_per_gpu_hour,
+            health=HealthView.of(health),
         )
 
 
@@ -110,9 +155,12 @@ async def list_nodes(
     ids = [node.id for node in nodes]
     held = await slots.by_node(tx, ids)
     wrong = await impossible.wrong(tx, ids)
+    known = await health.of_nodes(tx, ids)
     return paging.page(
         nodes,
-        lambda node: NodeView.of(node, held.get(node.id, []), wrong.get(node.id, "")),
+        lambda node: NodeView.of(
+            node, held.get(node.id, []), wrong.get(node.id, ""), known.get(node.id, NodeHealth())
+        ),
         lambda node: node.id,
     )
 
@@ -161,4 +209,5 @@ async def approve_node(id: str, actor: Caller, tx: Tx) -> NodeView:
 async def view(tx: Tx, node: Node) -> NodeView:
     held = await slots.by_node(tx, [node.id])
     wrong = await impossible.wrong(tx, [node.id])
-    return NodeView.of(node, held.get(node.id, []), wrong.get(node.id, ""))
+    known = await health.of_node(tx, node.id)
+    return NodeView.of(node, held.get(node.id, []), wrong.get(node.id, ""), known)

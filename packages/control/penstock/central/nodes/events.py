@@ -49,6 +49,27 @@ EVENTS: Final = (
         {"slots": INTEGER},
     ),
     EventType(
+        "node.health_changed",
+        "Other checks of the node's host do not pass than before; none, if `count` is 0.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT, "problems": TEXTS, "count": INTEGER},
+    ),
+    EventType(
+        "node.discrepancy_found",
+        "What the node's host holds differs from its leases, or differs in another way.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT, "discrepancies": TEXTS, "count": INTEGER},
+    ),
+    EventType(
+        "node.discrepancy_cleared",
+        "What the node's host holds is what its leases say again.",
+        Audience.PLATFORM,
+        NodeId,
+        {"site": id_of(SiteId), "name": TEXT},
+    ),
+    EventType(
         "node.updated",
         "An operator changed what policy goes by; the fields are those that changed.",
         Audience.PLATFORM,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from penstock.central.slots import binding
 from penstock.kernel.db import Record
 from penstock.placement.model import Part
-from penstock_contracts.wire_pb2 import SlotBinding
 
 KNOWN_MAX: Final = 1 << 17
 
@@ -23,7 +23,7 @@ class Bindings:
 
     def learn(self, rows: Sequence[Record]) -> None:
         for row in rows:
-            self._known[row["id"]] = _binding(row)
+            self._known[row["id"]] = binding.encode(*row)
 
     def forget(self) -> None:
         """Between batches, if too many are known: no batch loses what it counts on."""
@@ -31,14 +31,6 @@ class Bindings:
             self._known.clear()
 
     def of(self, slot_ids: Sequence[str], fence: int) -> list[bytes]:
-        """Encoded, under this fence: what is appended to a message is merged into it."""
-        fenced = SlotBinding(fence=fence).SerializeToString()
+        """Encoded, under this fence."""
+        fenced = binding.claim(fence)
         return [self._known[id] + fenced for id in slot_ids]
-
-
-def _binding(row: Record) -> bytes:
-    id, kind, index, gpu, nvme, fabric, numa, cpus, memory, steps = row
-    return SlotBinding(
-        slot_id=id, chassis=kind == "chassis", index=index, gpu_uuid=gpu, nvme_serial=nvme,
-        fabric_guid=fabric, numa_node=numa, cpus=cpus, memory_mib=memory, cleanup_steps=steps,
-    ).SerializeToString()  # fmt: skip

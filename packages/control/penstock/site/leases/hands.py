@@ -2,23 +2,13 @@
 
 import hashlib
 
-from penstock_contracts import wire_pb2 as wire
-from penstock_contracts.wire_pb2 import DesiredAllocation, SlotBinding, Task
+from penstock_contracts.wire_pb2 import DesiredAllocation, LeaseTask, SlotBinding, Task
 
 
 def provision(document: DesiredAllocation) -> Task:
     """Give the tenant its GPUs, as a VM or as the whole host."""
-    task = Task(
-        task_id=f"provision:{document.allocation_id}:{document.revision}",
-        node_id=document.node_id,
-    )
-    if document.shape == wire.SHAPE_BAREMETAL:
-        task.baremetal_assign.allocation_id = document.allocation_id
-        task.baremetal_assign.slots.extend(document.slots)
-    else:
-        task.vm_provision.allocation_id = document.allocation_id
-        task.vm_provision.slots.extend(document.slots)
-    return task
+    id = f"provision:{document.allocation_id}:{document.revision}"
+    return Task(task_id=id, node_id=document.node_id, provision=_lease(document))
 
 
 def release(document: DesiredAllocation, attempt: int) -> Task:
@@ -37,14 +27,14 @@ def undo_provision(document: DesiredAllocation, attempt: int) -> Task:
 
 
 def _release(document: DesiredAllocation, id: str) -> Task:
-    task = Task(task_id=id, node_id=document.node_id)
-    if document.shape == wire.SHAPE_BAREMETAL:
-        task.baremetal_release.allocation_id = document.allocation_id
-        task.baremetal_release.slots.extend(document.slots)
-    else:
-        task.vm_release.allocation_id = document.allocation_id
-        task.vm_release.slots.extend(document.slots)
-    return task
+    return Task(task_id=id, node_id=document.node_id, release=_lease(document))
+
+
+def _lease(document: DesiredAllocation) -> LeaseTask:
+    """What the document asks for; no lease has an image, networks, volumes or access yet."""
+    return LeaseTask(
+        allocation_id=document.allocation_id, shape=document.shape, slots=document.slots
+    )
 
 
 def gpus(slots: list[SlotBinding]) -> set[str]:

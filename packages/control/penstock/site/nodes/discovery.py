@@ -23,7 +23,7 @@ async def ask(tx: Tx, tasks: Tasks, node_id: NodeId, session: str) -> None:
     task = Task(
         task_id=f"discover:{node_id}:{session}",
         node_id=node_id,
-        topology_discover=TopologyDiscover(),
+        discover=TopologyDiscover(),
     )
     await tasks.ask(tx, task)
 

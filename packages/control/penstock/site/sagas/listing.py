@@ -8,6 +8,7 @@ from typing import Final
 from dbos import DBOSClient, StepInfo
 
 from penstock.kernel.db import Database
+from penstock.site import engine
 from penstock.site.documents import telling
 from penstock.site.sagas.attempts import AGAIN
 from penstock.site.sagas.workflows import NAME, Id
@@ -34,7 +35,7 @@ class Running:
 
 async def running(database: Database, url: str) -> list[Running]:
     """The oldest first."""
-    client = DBOSClient(system_database_url=url)
+    client = DBOSClient(system_database_url=engine.address(url), dbos_system_schema=engine.SCHEMA)
     try:
         found = await client.list_workflows_async(
             status=RUNNING, name=NAME, limit=SHOWN_MAX, load_input=False, load_output=False

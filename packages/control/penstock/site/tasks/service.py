@@ -10,7 +10,7 @@ from penstock.kernel import db, feed, wakeups
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.feed import Rejected
 from penstock.kernel.wakeups import Wakeups
-from penstock.site.tasks import store
+from penstock.site.tasks import holdings, store
 from penstock_contracts import identity
 from penstock_contracts.failpoints import Failpoint
 from penstock_contracts.identity import PrivateKey
@@ -45,6 +45,7 @@ class Tasks:
             task.correlation_id = tx.correlation_id
             signed = self.key.sign(task.SerializeToString())
             feed.append(tx, orders(task.node_id), signed.SerializeToString())
+            await holdings.asked(tx, task)
 
     async def perform(
         self,
@@ -92,14 +93,20 @@ def answered(task_id: str) -> str:
     return f"task:{task_id}"
 
 
-async def finish(tx: Tx, node_id: NodeId, key: bytes, body: bytes) -> TaskResult | None:
-    """Take a node's answer, if its key signed it and it is the first; None if it is not."""
+def verified(node_id: NodeId, key: bytes, body: bytes) -> TaskResult:
+    """What the node says: its key signed it, and it speaks for no other."""
     signed = Signed.FromString(body)
     result = TaskResult.FromString(identity.verify(key, signed))
     if result.node_id != node_id:
         raise Rejected(f"node {node_id} answered for node {result.node_id[:64]!r}")
-    if not await store.finish(tx, result.task_id, node_id, body):
-        return None
+    return result
+
+
+async def finish(tx: Tx, result: TaskResult, body: bytes) -> bool:
+    """Take a node's answer; whether it is the first."""
+    if not await store.finish(tx, result.task_id, result.node_id, body):
+        return False
+    await holdings.answered(tx, result)
     wakeups.notify(tx, answered(result.task_id))
     TAKEN.hit()
-    return result
+    return True

@@ -1,4 +1,4 @@
-"""All SQL that touches the tasks table."""
+"""All SQL that touches the tasks and holdings tables."""
 
 from datetime import datetime
 
@@ -42,3 +42,47 @@ async def finish(tx: Tx, id: str, node_id: str, signed: bytes) -> bool:
         tx.now,
     )
     return changed > 0
+
+
+async def expect_held(
+    tx: Tx, node_id: str, allocation_id: str, standing: str, slots: dict[str, int]
+) -> None:
+    """From now on the node may hold this. An order to provision it never undoes one to release."""
+    await tx.execute(
+        """
+        INSERT INTO holdings AS h (node_id, allocation_id, standing, slots) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (node_id, allocation_id) DO UPDATE
+            SET standing = excluded.standing, slots = excluded.slots
+            WHERE h.standing <> 'going'
+        """,
+        node_id,
+        allocation_id,
+        standing,
+        slots,
+    )
+
+
+async def arrived(tx: Tx, node_id: str, allocation_id: str) -> None:
+    """The node proved that the tenant has it."""
+    await tx.execute(
+        """
+        UPDATE holdings SET standing = 'held'
+        WHERE node_id = $1 AND allocation_id = $2 AND standing = 'coming'
+        """,
+        node_id,
+        allocation_id,
+    )
+
+
+async def left(tx: Tx, node_id: str, allocation_id: str) -> None:
+    await tx.execute(
+        "DELETE FROM holdings WHERE node_id = $1 AND allocation_id = $2", node_id, allocation_id
+    )
+
+
+async def holdings(tx: Tx, node_id: str) -> list[tuple[str, str, dict[str, int]]]:
+    """Of each allocation that the node should hold: how it stands, and its fences by slot."""
+    rows = await tx.fetch(
+        "SELECT allocation_id, standing, slots FROM holdings WHERE node_id = $1", node_id
+    )
+    return [(row["allocation_id"], row["standing"], row["slots"]) for row in rows]

@@ -1,0 +1,1 @@
+"""The kinds of task: a module each, and a row each in `kinds.KINDS`."""

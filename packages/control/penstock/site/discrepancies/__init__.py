@@ -1,0 +1,1 @@
+"""Where what hosts hold differs from what their nodes should hold."""
