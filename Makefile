@@ -10,7 +10,7 @@ UV := .tools/bin/uv
 BIN := .venv/bin
 WORKSPACE := packages/contracts packages/client packages/agent packages/control
 BENCHMARKS := bench/lease.py bench/race.py bench/storm.py bench/quality.py bench/claims.py \
-  bench/defragmentation.py bench/overload.py bench/authorization.py
+  bench/defragmentation.py bench/overload.py bench/authorization.py bench/year.py
 MANIFESTS := pyproject.toml $(addsuffix /pyproject.toml,$(WORKSPACE))
 
 .DEFAULT_GOAL := help

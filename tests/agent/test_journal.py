@@ -155,3 +155,17 @@ def test_a_journal_of_a_newer_agent_is_left_alone(tmp_path: Path) -> None:
     newer.close()
     with pytest.raises(DatabaseUnusable, match="newer"):
         play(tmp_path, nothing)
+
+
+def test_old_results_go_while_the_agent_runs(tmp_path: Path) -> None:
+    day_us = 24 * 3600 * 1_000_000
+
+    async def script(own: NodeJournal, kept: Database) -> None:
+        await own.apply(entries(1, 3))
+        for seq, day in ((1, 1), (2, 20), (3, 40)):
+            await own.finish(seq, f"task-{seq}", b"r", day * day_us)
+        sql = "SELECT task_id FROM results ORDER BY 1"
+        left = await kept.run(lambda db: db.execute(sql).fetchall())
+        assert left == [("task-2",), ("task-3",)]
+
+    play(tmp_path, script)

@@ -4,6 +4,7 @@ from typing import Final
 
 # Tables that belong to no tenant and that the app role may use all the same.
 SHARED: Final = {
+    "log_starts: SELECT",  # where the logs begin: who follows events must know
     "skus: SELECT",  # the catalog is everyone's to read
     "slots: SELECT",  # behind a policy of its own: those that the tenant's live claims hold
 }

@@ -33,6 +33,7 @@ LEVELS: Final = {
 # it gets to it. What is put on a feed is counted in `feed_heads`.
 NOT_COUNTED: Final = (
     "audit_entries", "audit_head", "audit_exports", "schema_migrations", "feed_entries",
+    "retentions",
 )  # fmt: skip
 
 

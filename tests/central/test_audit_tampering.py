@@ -14,7 +14,8 @@ import pytest
 
 from penstock.central.audit import exporter as exporting
 from penstock.central.audit import store
-from penstock.central.audit.exporter import Exporter, Tampered
+from penstock.central.audit.exporter import Exporter
+from penstock.central.evidence.archive import Tampered
 from penstock.kernel import audit, authority
 from penstock.kernel.actor import SYSTEM
 from penstock.kernel.authority import Authority

@@ -76,12 +76,26 @@ BROKEN: dict[str, str] = {
     "UPDATE audit_exports SET begun_at = now() - interval '11 minutes'",
     "events_missed": "INSERT INTO event_consumers VALUES ('x', 0, now(), now()); "
     "DELETE FROM events WHERE seq = 1",
+    "retention_overdue": "INSERT INTO retentions VALUES ('events', '1 day', 0, now(), 'why'); "
+    "UPDATE events SET at = now() - interval '3 days' WHERE seq = 1",
     "refresh_tokens_forked": "INSERT INTO refresh_tokens (hash, tenant_id, session_id, created_at,"
     " expires_at) VALUES ('a', 't', 's', now(), now()), ('b', 't', 's', now(), now())",
 }
 # Other ways to break some of them, each with the invariant that must see it.
 BROKEN_TOO: dict[str, str] = {
     "UPDATE audit_exports SET fault = 'cut off'": "audit_export",
+    **{
+        f"INSERT INTO retentions VALUES ('{name}', '1 day', 0, now(), ''); {sql}": (
+            "retention_overdue"
+        )
+        for name, sql in {
+            "audit": "UPDATE audit_entries SET at = now() - interval '3 days' WHERE seq = 1",
+            "fleet": "UPDATE fleet_changes SET at = now() - interval '3 days' WHERE revision = 1",
+            "leases": "UPDATE allocations SET freed_at = now() - interval '3 days'",
+            "rejections": "INSERT INTO feed_rejections "
+            "VALUES ('s', 1, 'why', '', now() - interval '3 days')",
+        }.items()
+    },
     "DELETE FROM gpus_held": "gpus_held_out_of_step",
     "INSERT INTO abandonments SELECT id, tenant_id, 'x', 'y', '{}', now() FROM allocations": (
         "abandoned_out_of_step"

@@ -45,9 +45,13 @@ def _time(text: str | None) -> datetime | None:
 
 
 def assert_usage(platform: Platform, id: str, begin: str, end: str) -> None:
-    """One closed segment, from one of the site's observations to another, to the microsecond."""
-    sql = "SELECT observed, at FROM observations WHERE key = %s"
-    seen = {str(observed): at for observed, at in watching.rows(platform.site_url, sql, id)}
+    """One closed segment, from one of the site's observations to another, to the microsecond. The
+    site keeps nothing of a lease that is over: what it said is in central's events."""
+    sql = (
+        "SELECT 'OBSERVED_' || upper(data->>'observed'), (data->>'reported_at')::timestamptz"
+        " FROM events WHERE subject = %s AND type = 'allocation.observed'"
+    )
+    seen = {str(observed): at for observed, at in watching.rows(platform.central_url, sql, id)}
     assert usage_of(platform, id) == [(seen[begin], seen[end])]
 
 

@@ -51,9 +51,14 @@ def test_a_release_goes_on_after_a_failure_at(platform: Platform, point: str) ->
     platform.release(id)
     platform.until_freed(id)
     assert platform.hit(point)
-    assert not [name for name, status in steps_of(platform, id) if status == "STEP_STATUS_FAILED"]
+    assert {"done"} <= {status for _, status in steps_of(platform, id)} <= {"started", "done"}
     checks.assert_released(platform, id)
 
 
 def steps_of(platform: Platform, id: str) -> list[watching.Row]:
-    return watching.rows(platform.site_url, "SELECT step, status FROM steps WHERE key = %s", id)
+    """As central was told: the site keeps nothing of a lease that is over."""
+    sql = (
+        "SELECT data->>'step', data->>'status' FROM events"
+        " WHERE subject = %s AND type = 'allocation.stepped'"
+    )
+    return watching.rows(platform.central_url, sql, id)

@@ -16,7 +16,8 @@ EXPORT = {**POINT, "at": None, "fault": ""}
 
 
 def verification(**changes: object) -> dict[str, object]:
-    return {"after": 0, "until": POINT, "head": POINT, "faults": [], "export": EXPORT,
+    return {"after": 0, "until": POINT, "head": POINT, "start": {"seq": 0, "hash": "00"},
+            "faults": [], "export": EXPORT,
             "next": None, **changes}  # fmt: skip
 
 

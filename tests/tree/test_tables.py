@@ -16,6 +16,10 @@ PENSTOCK: Final = Path(__file__).parents[2] / "packages/control/penstock"
 
 # Who writes or reads what is another's: why, and which tables.
 WRITERS: Final[Mapping[str, tuple[str, Set[str]]]] = {
+    "central.fleet_history": (
+        "is the fleet's log as history: reads it, and trims it",
+        {"fleet_changes"},
+    ),
     "central.placement": (
         "places in bulk: leases and their lines of the fleet's log in one statement of a batch",
         {"allocations", "fleet_changes"},
@@ -42,6 +46,10 @@ READERS: Final[Mapping[str, tuple[str, Set[str]]]] = {
     "central.explanations": (
         "explains the rights of any kind of subject",
         {"api_keys", "realm_clients", "service_accounts", "users"},
+    ),
+    "central.fleet_history": (
+        "reads the fleet as it was, and exports what freed slots, with its proofs",
+        {"claims", "cleanup_proofs", "fleet_changes"},
     ),
     "central.groups": ("shows members by name", {"service_accounts", "users"}),
     "central.nodes": ("shows a node with its site's tags and whether that is away", {"sites"}),
@@ -71,6 +79,10 @@ READERS: Final[Mapping[str, tuple[str, Set[str]]]] = {
     "central.usage": (
         "shows usage by SKUs' names, a gang's by its members; a list reaches as far as projects do",
         {"allocations", "projects", "skus"},
+    ),
+    "kernel.events": (
+        "knows where its log begins, and who has not handled all of it",
+        {"event_consumers", "log_starts"},
     ),
     "kernel.consumers": ("reads the log of events, and how far it goes", {"events", "feed_heads"}),
 }

@@ -17,6 +17,7 @@ from penstock_contracts.wire_pb2 import Entry
 
 SCHEMA: Final = store.SCHEMA
 Pending = store.Pending
+FORGET_EVERY_US: Final = 3600 * 1_000_000
 RECEIVED: Final = Failpoint("agent.task.received")
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ class NodeJournal:
         self._node_id = node_id
         self._received = Mark(start.received)
         self._sent = Mark(start.sent)
+        self._forget_at_us = 0
 
     # ------------------------------------------------------------ link.Inbox
 
@@ -85,11 +87,17 @@ class NodeJournal:
         return await self._run(lambda db: store.admit(db, self._node_id, order))
 
     async def finish(self, seq: int, task_id: str, body: bytes, at_us: int) -> None:
-        """Keep the signed result of entry `seq` and send it: one transaction."""
-        sent = await self._run(
-            lambda db: store.finish(db, self._node_id, seq, task_id, body, at_us)
-        )
-        self._sent.reach(sent)
+        """Keep the signed result of entry `seq` and send it: one transaction. Now and then, old
+        results go with it: an agent may run for years."""
+        forget = at_us >= self._forget_at_us
+        self._forget_at_us = max(self._forget_at_us, at_us + FORGET_EVERY_US if forget else 0)
+
+        def work(db: sqlite3.Connection) -> int:
+            if forget:
+                store.forget_old_results(db, at_us)
+            return store.finish(db, self._node_id, seq, task_id, body, at_us)
+
+        self._sent.reach(await self._run(work))
 
     async def say_health(self, told: bytes, body: bytes) -> None:
         """Send a signed health, if it is another than the one that was sent last."""

@@ -65,8 +65,9 @@ def _is(entry: str, seq: int) -> bool:
     return isinstance(said, list) and said[:1] == [seq]
 
 
-def compare(exported: Iterable[Line], logged: Iterable[Line]) -> Iterator[Fault]:
-    """Whether both are whole, and the log still has everything that was exported, as it was."""
+def compare(exported: Iterable[Line], logged: Iterable[Line], *, start: int = 0) -> Iterator[Fault]:
+    """Whether both are whole, and the log still has everything that was exported, as it was. Up to
+    entry `start` it was trimmed, and goes on from there as the export has it."""
     there, here = Chain(), Chain()
     log = iter(logged)
     ahead = next(log, None)  # the log's next line
@@ -75,6 +76,9 @@ def compare(exported: Iterable[Line], logged: Iterable[Line]) -> Iterator[Fault]
         fault = there.follow(line)
         if fault is not None:
             yield fault
+        if there.seq <= start:
+            here.seq, here.hash = there.seq, there.hash
+            continue
         while ahead is not None and _seq(ahead) < there.seq:
             yield from _step(here, ahead)
             ahead = next(log, None)

@@ -19,12 +19,19 @@ class Verified:
 
 
 def verify(
-    export: Export, logged: Iterable[Line], *, claimed: int, certificate: bytes | None, to: Verified
+    export: Export,
+    logged: Iterable[Line],
+    *,
+    claimed: int,
+    certificate: bytes | None,
+    to: Verified,
+    start: int = 0,
 ) -> Iterator[Fault]:
-    """Every fault there is; `claimed` is how far the platform says that it exported."""
+    """Every fault there is; `claimed` is how far the platform says that it exported, `start` the
+    last entry that it trimmed."""
     checkpoint = export.checkpoint()
     reached = _Reached(checkpoint.seq if isinstance(checkpoint, Checkpoint) else 0)
-    yield from compare(reached.watch(export.lines()), _counted(logged, to))
+    yield from compare(reached.watch(export.lines()), _counted(logged, to), start=start)
     to.exported = reached.chain.seq
     if isinstance(checkpoint, Fault):
         yield checkpoint

@@ -127,11 +127,12 @@ def platforms_word(client: Client, options: Options) -> int:
 
 
 def own_eyes(client: Client, export: Export, certificate: bytes | None, options: Options) -> int:
-    claimed = client.audit.verify(limit=1)["export"]["seq"]
+    said = client.audit.verify(limit=1)
     done = Verified()
     found = verifying.verify(
-        export, _logged(client), claimed=claimed, certificate=certificate, to=done
-    )
+        export, _logged(client), claimed=said["export"]["seq"], certificate=certificate, to=done,
+        start=said["start"]["seq"],
+    )  # fmt: skip
     faults = list(islice(found, FAULTS_MAX))
     signed = {True: "signed", False: "not signed", None: "its signature was not checked: no --ca"}
     summary = (

@@ -40,6 +40,7 @@ class AuditVerification(TypedDict):
     after: int
     until: AuditPoint
     head: AuditPoint
+    start: AuditPoint  # the last entry that was trimmed
     faults: list[AuditFault]
     export: AuditExport
     next: int | None

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from penstock.central import routers
+from penstock.central import retention, routers
 from penstock.central.access import hidden, keys
 from penstock.central.access.in_force import IN_FORCE
 from penstock.central.allocations import ending
@@ -114,7 +114,9 @@ async def _serve(
         database, settings.url, seal, Keyring(database, seal), Passwords(),
         providers=tuple(sorted(providers)), default_provider=settings.realm_provider,
     )  # fmt: skip
-    exporter = Exporter(database, Objects(settings.audit_url), root.key)
+    objects = Objects(settings.audit_url)
+    exporter = Exporter(database, objects, root.key)
+    trimmer = retention.trimmer(database, settings, objects, root.key)
     wakeups = Wakeups(settings.database_url)
     hosting = Hosting(database, wakeups, providers, settings.url, onboarding_service.go_on)
     kept = timedelta(seconds=settings.idempotency_kept_s)
@@ -171,6 +173,7 @@ async def _serve(
                 leaving.loop(database, wakeups),
                 *hosting.loops(url),
                 sweeper.loop(url),
+                trimmer.loop(url),
             ),
         )
         await stack.enter_async_context(SiteLinks(database, wakeups, root, settings).listen())

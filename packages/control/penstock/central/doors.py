@@ -68,6 +68,8 @@ async def _start(database: Database, actor: Actor, last: str | None) -> int:
         seen = numbers.whole(last)
         if seen is None:
             raise Invalid("the event to go on after must be the id of an event of this log")
+        async with database.transaction(tenant=actor.tenant_id) as tx:
+            await events.refuse_trimmed(tx, seen)
         return seen
     async with database.transaction(tenant=actor.tenant_id) as tx:
         return await events.head(tx)
@@ -118,7 +120,7 @@ async def _follow(
         yield batch
 
 
-@router.get("/v1/events", response_class=StreamingResponse)
+@router.get("/v1/events", response_class=StreamingResponse, openapi_extra={"x-refusals": ["410"]})
 async def stream_events(
     request: Request,
     actor: Caller,
@@ -126,6 +128,7 @@ async def stream_events(
     last_event_id: Annotated[str | None, Header()] = None,
 ) -> StreamingResponse:
     """What happens, as it happens (SSE). Resumes after `Last-Event-ID`; without it, from now.
+    With 0, it begins with all that the log has. What is not kept any more is 410, never left out.
 
     The stream ends when it cannot go on, and a comment says why: ask again, and you are told or let
     in."""

@@ -139,33 +139,6 @@ async def all_nodes(tx: Tx, use: Callable[[list[NodeRow]], None]) -> None:
     )
 
 
-async def nodes_at(tx: Tx, revision: int, family: str) -> dict[str, tuple[int, NodeRow]]:
-    """The family's nodes as they were: each with the revision that its row is of."""
-    rows = await tx.fetch(
-        """
-        SELECT * FROM (
-            SELECT DISTINCT ON (node_id) node_id, revision, node FROM fleet_changes
-            WHERE kind = 'node' AND revision <= $1 ORDER BY node_id, revision DESC) AS last
-        WHERE node ->> 'family' = $2
-        """,
-        revision,
-        family,
-    )
-    return {row["node_id"]: (row["revision"], row["node"]) for row in rows}
-
-
-async def leases_at(tx: Tx, revision: int) -> list[Change]:
-    """What was claimed and freed until then, in order."""
-    rows = await tx.fetch(
-        """
-        SELECT revision, kind, node_id, slot_ids FROM fleet_changes
-        WHERE kind <> 'node' AND revision <= $1 ORDER BY revision
-        """,
-        revision,
-    )
-    return [Change(r["revision"], r["kind"], r["node_id"], tuple(r["slot_ids"])) for r in rows]
-
-
 async def claimed(tx: Tx, id: AllocationId) -> tuple[Change, Mapping[str, Any]] | None:
     """The line of the log by which the lease was placed, and its receipt."""
     row = await tx.fetchrow(

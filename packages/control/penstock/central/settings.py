@@ -12,6 +12,7 @@ from penstock.kernel.settings import Settings
 from penstock_contracts import web_addresses
 
 PREFIX = "PENSTOCK_CENTRAL_"
+DAY_S = 86_400.0
 
 
 def _separated(value: object) -> object:
@@ -74,8 +75,14 @@ class CentralSettings(Settings):
     trusted_proxies: str = "127.0.0.1,::1"  # addresses and networks whose X-Forwarded-… counts
     sweep_every_s: float = Field(default=60.0, ge=0.1, le=86_400)  # to delete what ran out
     idempotency_kept_s: float = Field(default=7 * 86_400.0, ge=60)  # answers to Idempotency-Keys
+    # How long what grows is kept; evidence goes only once it is exported.
+    events_kept_s: float = Field(default=30 * DAY_S, ge=60)
+    audit_kept_s: float = Field(default=400 * DAY_S, ge=60)
+    fleet_log_kept_s: float = Field(default=30 * DAY_S, ge=60)
+    leases_kept_s: float = Field(default=90 * DAY_S, ge=60)  # after their end
+    rejections_kept_s: float = Field(default=90 * DAY_S, ge=60)
     stop_linger_s: float = Field(default=0.5, ge=0, le=300)  # served on, though not ready
-    audit_store: str = ""  # where the audit log is exported to; a folder in DATA if not said
+    audit_store: str = ""  # where evidence is exported to; a folder in DATA if not said
     drivers: Path | None = None  # a TOML file: the drivers besides central's own (docs/drivers.md)
     realm_provider: str = "embedded"  # of tenants whose file says none: a table of that file
     log_level: Literal["debug", "info", "warning", "error"] = "info"

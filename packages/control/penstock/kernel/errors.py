@@ -76,6 +76,14 @@ class Conflict(Problem):
     title = "Conflict"
 
 
+class Gone(Problem):
+    """It was there, and is not kept any more."""
+
+    status = 410
+    code = "gone"
+    title = "Gone"
+
+
 class TooLarge(Problem):
     status = 413
     code = "too_large"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from penstock.kernel import outgoing
+from penstock.kernel import logs, outgoing
 from penstock.kernel.db import Database, Tx
+from penstock.kernel.errors import Gone
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
 from penstock_contracts.ids import TenantId
@@ -99,8 +100,57 @@ async def latest(tx: Tx, subject: str, limit: int) -> list[Event]:
 
 
 async def head(tx: Tx) -> int:
-    seq: int | None = await tx.fetchval("SELECT max(seq) FROM events")
-    return seq or 0
+    """The last event that this transaction's tenant may see, or, if all were trimmed, the last of
+    those: nothing that it may see is between that and now."""
+    seq: int = await tx.fetchval(
+        """
+        SELECT coalesce((SELECT max(seq) FROM events), (
+            SELECT seq FROM log_starts WHERE log = $1))
+        """,
+        outgoing.EVENTS,
+    )
+    return seq
+
+
+async def refuse_trimmed(tx: Tx, after: int) -> None:
+    """Refuses who goes on after an event if the log does not have all that came next. 0 is no
+    event: who goes on after it wants what the log has."""
+    begins = (await logs.start(tx, outgoing.EVENTS)).seq
+    if 0 < after < begins:
+        raise Gone(
+            f"the events after {after} are not in the log any more; it begins after {begins}",
+            code="events_trimmed",
+            suggestion="read what you follow anew, then follow events without Last-Event-ID",
+        )
+
+
+async def unhandled(tx: Tx) -> tuple[int, str]:
+    """How far every consumer of this plane is, and which is behind; no consumer, no bound."""
+    row = await tx.fetchrow("SELECT name, seq FROM event_consumers ORDER BY seq LIMIT 1")
+    return (row["seq"], row["name"]) if row else (logs.SEQ_MAX, "")
+
+
+async def rows(tx: Tx, after: int, before: datetime, limit: int) -> list[logs.Row]:
+    """The log's beginning, up to the first that happened later than that: each as text to be
+    exported."""
+    found = await tx.fetch(
+        """
+        WITH page AS MATERIALIZED (SELECT * FROM events WHERE seq > $1 ORDER BY seq LIMIT $3),
+            young AS (SELECT min(seq) AS seq FROM page WHERE at >= $2)
+        SELECT e.seq, e.at, jsonb_build_array(e.seq, e.id, e.tenant_id, e.type, e.subject, e.data,
+            e.correlation_id, (extract(epoch FROM e.at) * 1000000)::bigint)::text AS entry
+        FROM page e, young WHERE young.seq IS NULL OR e.seq < young.seq ORDER BY e.seq
+        """,
+        after,
+        before,
+        limit,
+    )
+    return [logs.Row(row["seq"], row["at"], row["entry"]) for row in found]
+
+
+async def trim(tx: Tx, until: int) -> int:
+    """Delete what is before the log's start; how many they were."""
+    return await tx.execute("DELETE FROM events WHERE seq <= $1", until)
 
 
 async def follow(

@@ -2,11 +2,13 @@
 
 An entry is appended in the transaction that decided it, streamed from the reader's
 cursor, and deleted once acknowledged. A document (an entry with a key) stays until a
-newer one of its key replaces it, so a reader that starts over gets every live one.
+newer one of its key replaces it, so a reader that starts over gets every live one. The last
+of a key, a tombstone, replaces it too and is deleted once acknowledged: then nothing is left.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Final
 
 import asyncpg
@@ -46,9 +48,9 @@ REFUSALS: Final = (
 )
 
 
-def append(tx: Tx, feed: str, body: bytes, *, key: str | None = None) -> None:
-    """Append with this transaction; with a key, as the newest document of that key."""
-    tx.outgoing.entries.append(FeedEntry(feed, key, body))
+def append(tx: Tx, feed: str, body: bytes, *, key: str | None = None, last: bool = False) -> None:
+    """Append with this transaction; with a key, as the newest document of that key, or the last."""
+    tx.outgoing.entries.append(FeedEntry(feed, key, body, last))
 
 
 async def hold(tx: Tx, source: str) -> int:
@@ -61,6 +63,19 @@ async def hold(tx: Tx, source: str) -> int:
         source,
     )
     return seq
+
+
+async def forget_rejections(tx: Tx, before: datetime, limit: int) -> int:
+    """Delete what was refused before then, so many at most; how many they were."""
+    return await tx.execute(
+        """
+        DELETE FROM feed_rejections WHERE (source, seq) IN (
+            SELECT source, seq FROM feed_rejections WHERE rejected_at < $1
+            ORDER BY rejected_at LIMIT $2)
+        """,
+        before,
+        limit,
+    )
 
 
 class Outbox:

@@ -49,6 +49,7 @@ class FeedEntry:
     feed: str
     key: str | None
     body: bytes
+    last: bool = False  # of its key: a tombstone
 
 
 @dataclass
@@ -73,7 +74,7 @@ async def flush(connection: "Connection", outgoing: Outgoing, now: datetime) -> 
 
 def append(first: int) -> str:
     """The call that appends what `drain` gives and the time, parameters `first` and following."""
-    audit, events, *rest = (f"${number}" for number in range(first, first + 7))
+    audit, events, *rest = (f"${number}" for number in range(first, first + 8))
     return f"append_outgoing({audit}::text::jsonb, {events}::text::jsonb, {', '.join(rest)})"
 
 
@@ -86,6 +87,7 @@ def drain(outgoing: Outgoing) -> tuple[object, ...]:
         [entry.feed for entry in entries],
         [entry.key for entry in entries],
         [entry.body for entry in entries],
+        [entry.last for entry in entries],
         sorted(outgoing.told),
     )
     outgoing.audit, outgoing.events, outgoing.entries = [], [], []

@@ -10,7 +10,7 @@ from penstock.kernel.loops import Loops
 from penstock.kernel.readiness import Writable
 from penstock.kernel.stopping import Stopping
 from penstock.kernel.wakeups import Wakeups
-from penstock.site import engine, events, executors, kinds, renewal, uplink
+from penstock.site import engine, events, executors, kinds, renewal, retention, uplink
 from penstock.site.downlink import NodeLinks
 from penstock.site.executors import Executor
 from penstock.site.nodes import presence
@@ -76,6 +76,7 @@ async def serve(settings: SiteSettings, stopping: Stopping | None = None) -> Non
                 uplink.loop(database, wakeups, url, me.id, member, known_kinds.decoders),
                 executors.loop(database, url, me),
                 workflows.loop(),
+                retention.trimmer(database, settings).loop(url),
             ),
         )
         ops.start(group, [server])

@@ -25,6 +25,9 @@ class SiteSettings(Settings):
     task_deadline_s: float = Field(default=600.0, gt=0, le=86_400)
     executor_silence_s: float = Field(default=20.0, ge=1, le=3600)  # longer is dead
     link_hold_s: float = Field(default=10.0, ge=0, le=600)  # doubles with each further end
+    tasks_kept_s: float = Field(default=14 * 86_400.0, ge=60)  # and workflows; after their end
+    rejections_kept_s: float = Field(default=90 * 86_400.0, ge=60)
+    sweep_every_s: float = Field(default=60.0, ge=0.1, le=86_400)  # to delete what is too old
     certificate_life_s: float = Field(default=3600.0, ge=5, le=3600)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

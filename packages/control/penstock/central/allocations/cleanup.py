@@ -12,7 +12,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from penstock.central import fleet
-from penstock.central.allocations import observation, store, together
+from penstock.central.allocations import observation, orders, store, together
 from penstock.central.allocations.model import Allocation, Desired
 from penstock.central.allocations.observation import locked
 from penstock.central.allocations.store import Proven
@@ -53,6 +53,7 @@ async def reported(tx: Tx, site_id: SiteId, told: Reported, report: CleanupRepor
     if await store.finish_if_freed(tx, allocation.id):
         await observation.freed(tx, allocation)
         events.emit(tx, "allocation.released", allocation.id, tenant_id=allocation.tenant_id)
+        orders.end(tx, allocation)
         await retirement.settle(tx, node)
     await together.tell(tx, allocation)
 

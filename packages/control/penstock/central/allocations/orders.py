@@ -36,3 +36,18 @@ def send(tx: Tx, allocation: Allocation, slots: Iterable[bytes]) -> None:
     )
     order = wire.SiteOrder(site_id=site_id, document=document)
     feed.append(tx, sites.orders(site_id), order.SerializeToString(), key=allocation.id)
+
+
+def end(tx: Tx, allocation: Allocation) -> None:
+    """Append the last document of a lease that is over, a tombstone: its site drops what it keeps
+    of the lease, and the feed drops the document."""
+    site_id, _ = allocation.where
+    document = wire.Document(
+        kind=KIND,
+        key=allocation.id,
+        revision=allocation.revision + 1,  # newer than any that was desired
+        correlation_id=allocation.correlation_id,
+        gone=True,
+    )
+    order = wire.SiteOrder(site_id=site_id, document=document)
+    feed.append(tx, sites.orders(site_id), order.SerializeToString(), key=allocation.id, last=True)

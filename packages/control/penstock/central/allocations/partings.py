@@ -30,3 +30,10 @@ async def nodes_of_those_who_named(
         list(leases),
     )
     return {AllocationId(row["other_id"]): row["nodes"] for row in rows}
+
+
+async def forget(tx: Tx, leases: Sequence[AllocationId]) -> None:
+    """These are over: nobody stays apart from them any more."""
+    await tx.execute(
+        "DELETE FROM apart WHERE allocation_id = ANY($1) OR other_id = ANY($1)", leases
+    )

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Query
 from pydantic import AwareDatetime
 
 from penstock.central.audit import service
-from penstock.central.audit.model import Entry, Export, Fault, Filter, Point, Verification
+from penstock.central.audit.model import Entry, Export, Fault, Filter, Verification
+from penstock.central.evidence.model import Point
 from penstock.kernel import numbers
 from penstock.kernel.errors import Invalid
 from penstock.kernel.http.paging import Page, PageQuery, Paging
@@ -85,11 +86,13 @@ class ExportView(View):
 
 
 class VerificationView(View):
-    """`next` is where to go on, or null at the end of the log."""
+    """`next` is where to go on, or null at the end of the log. `start` is the last entry that was
+    trimmed: it and those before are in object storage alone."""
 
     after: int
     until: PointView
     head: PointView
+    start: PointView
     faults: list[FaultView]
     export: ExportView
     next: int | None
@@ -100,6 +103,7 @@ class VerificationView(View):
             after=made.after,
             until=PointView.of(made.until),
             head=PointView.of(made.head),
+            start=PointView.of(made.start),
             faults=[FaultView.of(fault) for fault in made.faults],
             export=ExportView.of(made.export),
             next=made.until.seq if made.until.seq < made.head.seq else None,

@@ -8,19 +8,18 @@ noticed, and what was exported is never replaced.
 
 from typing import Final
 
-from penstock.central.audit import segments, store
-from penstock.central.audit.model import Line, Point
-from penstock.central.audit.segments import Checkpoint
+from penstock.central.audit import store
+from penstock.central.evidence import segments
+from penstock.central.evidence.archive import Archive, Tampered
+from penstock.central.evidence.model import Line, Point
 from penstock.kernel import loops, wakeups
 from penstock.kernel.db import Database, Tx
 from penstock.kernel.loops import Alone, Idle, Loop, Pauses
 from penstock.kernel.objects import Objects
 from penstock.kernel.runs import Runs
 from penstock.kernel.wakeups import Wakeups
-from penstock_contracts import identity
 from penstock_contracts.failpoints import Failpoint
-from penstock_contracts.identity import PrivateKey, SignatureRejected
-from penstock_contracts.wire_pb2 import Signed
+from penstock_contracts.identity import PrivateKey
 
 LOCK: Final = 0x41554458  # "AUDX"
 APPENDED: Final = "audit"  # told when an entry is appended
@@ -33,15 +32,10 @@ SEGMENT: Final = Failpoint("central.audit.segment_written")  # and the checkpoin
 CHECKPOINT: Final = Failpoint("central.audit.checkpoint_written")
 
 
-class Tampered(Exception):
-    """The log, or what was exported of it, is not what it was."""
-
-
 class Exporter:
     def __init__(self, database: Database, objects: Objects, key: PrivateKey) -> None:
         self._database = database
-        self._objects = objects
-        self._key = key
+        self._archive = Archive(objects, key, store.LOG)
 
     def loop(self, told: Wakeups, url: str) -> Loop:
         """Ensures that every entry is in the object store soon, by one process at a time."""
@@ -77,8 +71,9 @@ class Exporter:
 
     async def _resume(self) -> Point:
         """The last point over there, which the database must have as well."""
-        body = await self._objects.get(segments.CHECKPOINT)
-        at = self._trusted(body) if body is not None else await self._first()
+        at = await self._archive.point()
+        if at is None:
+            at = await self._first()
         async with self._database.transaction() as tx:
             here = await store.point(tx, at.seq)
         if here is None:
@@ -87,26 +82,15 @@ class Exporter:
             raise Tampered(f"entry {at.seq} was exported with another hash than it has now")
         return at
 
-    def _trusted(self, body: bytes) -> Point:
-        checkpoint = Checkpoint.decode(body)
-        if checkpoint is None:
-            raise Tampered(f"{segments.CHECKPOINT} cannot be read")
-        payload = segments.signed_bytes(checkpoint.point)
-        try:
-            identity.verify(
-                self._key.public(), Signed(payload=payload, signature=checkpoint.signature)
-            )
-        except SignatureRejected:
-            raise Tampered(f"{segments.CHECKPOINT} is not signed by the platform's key") from None
-        return checkpoint.point
-
     async def _first(self) -> Point:
-        """Without a checkpoint nothing was exported there yet, or somebody took it away."""
+        """Without a checkpoint nothing was exported there yet, or somebody took it away. What was
+        trimmed is where it was exported to before."""
         async with self._database.transaction() as tx:
-            export = await store.export(tx)
-        if export.point.seq and export.store == self._objects.url:
-            raise Tampered(f"{segments.CHECKPOINT} is gone; it was at entry {export.point.seq}")
-        return Point()
+            export, start = await store.export(tx), await store.start(tx)
+        if export.point.seq and export.store == self._archive.url:
+            where = self._archive.checkpoint
+            raise Tampered(f"{where} is gone; it was at entry {export.point.seq}")
+        return start
 
     async def _read(self, at: Point) -> list[Line]:
         """The next lines, if the chain is whole up to the last of them. Not all at once: everybody
@@ -131,25 +115,12 @@ class Exporter:
         return lines
 
     async def _write(self, lines: list[Line]) -> Point:
-        name, body = segments.name(lines[0]), segments.body(lines)
-        if not await self._objects.put_new(name, body):
-            lines = await self._adopt(name, lines)
+        at = (await self._archive.write(lines))[-1].point
         SEGMENT.hit()
-        at = lines[-1].point
-        signature = self._key.sign(segments.signed_bytes(at)).signature
-        await self._objects.put(segments.CHECKPOINT, Checkpoint(at, signature).encode())
+        await self._archive.sign(at)
         CHECKPOINT.hit()
-        await self._database.run(lambda tx: _done(tx, at, self._objects.url))
+        await self._database.run(lambda tx: _done(tx, at, self._archive.url))
         return at
-
-    async def _adopt(self, name: str, lines: list[Line]) -> list[Line]:
-        """The segment is there already, from a process that died, or from one that hung."""
-        body = await self._objects.get(name)
-        end = None if body is None else segments.end(body)
-        same = [line for line in lines if end is not None and line.point.seq <= end.seq]
-        if not same or segments.body(same) != body:
-            raise Tampered(f"{name} is not what the log has from entry {lines[0].point.seq} on")
-        return same
 
     async def _stuck(self, fault: str) -> None:
         async def write(tx: Tx) -> None:

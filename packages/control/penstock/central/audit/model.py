@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 
-NOTHING: Final = b"\x00"  # what the first entry's hash is chained to
+from penstock.central.evidence.model import START, Point
 
 
 @dataclass(frozen=True)
@@ -35,14 +34,6 @@ class Filter:
 
 
 @dataclass(frozen=True)
-class Point:
-    """A place in the chain: everything up to it is fixed by its hash."""
-
-    seq: int = 0
-    hash: bytes = NOTHING
-
-
-@dataclass(frozen=True)
 class Fault:
     seq: int
     fault: str
@@ -52,7 +43,7 @@ class Fault:
 class Export:
     """How far the log is in object storage, as this database has it."""
 
-    point: Point = Point()
+    point: Point = START
     at: datetime | None = None
     store: str = ""
     fault: str = ""
@@ -65,14 +56,6 @@ class Verification:
     after: int
     until: Point
     head: Point
+    start: Point  # the last entry that was trimmed, after it was exported
     faults: tuple[Fault, ...]
     export: Export
-
-
-@dataclass(frozen=True)
-class Line:
-    """An entry as it is exported."""
-
-    point: Point
-    at: datetime
-    text: str

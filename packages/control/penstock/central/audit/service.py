@@ -4,7 +4,8 @@ from typing import Final
 
 from penstock.central.access.authorization import Resource, authorize
 from penstock.central.audit import store
-from penstock.central.audit.model import Entry, Filter, Line, Point, Verification
+from penstock.central.audit.model import Entry, Filter, Verification
+from penstock.central.evidence.model import Line, Point
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 
@@ -27,7 +28,8 @@ async def lines(tx: Tx, actor: Actor, after: int, limit: int) -> list[Line]:
 async def verify(tx: Tx, actor: Actor, after: int, limit: int) -> Verification:
     """Recompute every hash after one entry, for so many of them."""
     authorize(actor, "audit.verify", Resource("audit"))
-    head = await store.head(tx)
+    head, start = await store.head(tx), await store.start(tx)
+    after = max(after, start.seq)
     until = after + limit if after + limit < head.seq else store.SEQ_MAX
     faults = await store.faults(tx, after, until, FAULTS_MAX)
     last = head if until == store.SEQ_MAX else await store.point(tx, until)
@@ -35,6 +37,7 @@ async def verify(tx: Tx, actor: Actor, after: int, limit: int) -> Verification:
         after=after,
         until=last or Point(until, b""),
         head=head,
+        start=start,
         faults=tuple(faults),
         export=await store.export(tx),
     )

@@ -2,11 +2,14 @@
 
 import asyncpg
 
-from penstock.central.audit.model import Entry, Export, Fault, Filter, Line, Point
+from penstock.central.audit.model import Entry, Export, Fault, Filter
+from penstock.central.evidence.model import Line, Point
+from penstock.kernel import logs
 from penstock.kernel.db import Tx
 
 COLUMNS = "seq, tenant_id, actor, action, subject, detail, reason, correlation_id, at, hash"
-SEQ_MAX = 2**63 - 1
+SEQ_MAX = logs.SEQ_MAX
+LOG = "audit"
 
 
 async def page(
@@ -59,10 +62,22 @@ async def head(tx: Tx) -> Point:
 
 async def point(tx: Tx, seq: int) -> Point | None:
     """Where the chain is at this number, if it has it."""
-    if seq == 0:
-        return Point()
+    if seq == (begins := await start(tx)).seq:
+        return begins
     row = await tx.fetchrow("SELECT seq, hash FROM audit_entries WHERE seq = $1", seq)
     return _point(row) if row else None
+
+
+async def start(tx: Tx) -> Point:
+    """The last entry that was trimmed."""
+    begins = await logs.start(tx, LOG)
+    return Point(begins.seq, begins.hash)
+
+
+async def trim(tx: Tx, last: Line) -> int:
+    """Have the log begin after this entry, and delete what was before; how many they were."""
+    await logs.move(tx, LOG, logs.Start(last.point.seq, last.point.hash, last.at))
+    return await tx.execute("DELETE FROM audit_entries WHERE seq <= $1", last.point.seq)
 
 
 async def export(tx: Tx) -> Export:

@@ -1,5 +1,6 @@
 """What may be done to a dispute. The caller owns the transaction."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -15,6 +16,7 @@ from penstock.kernel import audit, events, feed, log
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
 from penstock.kernel.errors import Conflict, NotFound
+from penstock_contracts.ids import AllocationId
 
 logger = log.get(__name__)
 OPENED: Final = Counter("penstock_disputes_opened", "Reported times that cannot be", ["edge"])
@@ -102,3 +104,13 @@ async def _permitted(tx: Tx, actor: Actor, id: str, action: str) -> Dispute:
         raise NotFound("dispute", id)
     authorize(actor, action, resource(dispute))
     return dispute
+
+
+async def unsettled(tx: Tx) -> list[AllocationId]:
+    """Leases of which a time is disputed."""
+    return await store.unsettled(tx)
+
+
+async def forget(tx: Tx, leases: Sequence[AllocationId]) -> None:
+    """With leases that go: how each was settled is in the audit log."""
+    await store.forget(tx, leases)

@@ -1,10 +1,13 @@
 """All SQL that touches the disputes table."""
 
+from collections.abc import Sequence
+
 import asyncpg
 
 from penstock.central.access.authorization import Reach
 from penstock.central.disputes.model import Dispute, Edge
 from penstock.kernel.db import Tx
+from penstock_contracts.ids import AllocationId
 
 SELECT = """
     SELECT d.*, p.organization_id FROM disputes d JOIN projects p ON p.id = d.project_id
@@ -76,3 +79,12 @@ async def page(
         reach.organizations,
     )
     return [_read(row) for row in rows]
+
+
+async def unsettled(tx: Tx) -> list[AllocationId]:
+    rows = await tx.fetch("SELECT allocation_id FROM disputes WHERE settled_at IS NULL")
+    return [AllocationId(row["allocation_id"]) for row in rows]
+
+
+async def forget(tx: Tx, leases: Sequence[AllocationId]) -> None:
+    await tx.execute("DELETE FROM disputes WHERE allocation_id = ANY($1)", leases)

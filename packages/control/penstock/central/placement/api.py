@@ -141,9 +141,12 @@ class ReplayView(View):
     receipt: dict[str, object] | None
 
 
-@asking.get("/{id}/receipt/replay")
+@asking.get("/{id}/receipt/replay", openapi_extra={"x-refusals": ["410"]})
 async def replay_receipt(id: str, request: Request, actor: Caller) -> ReplayView:
-    """Decide again, on the fleet as it was at that moment, and compare."""
+    """Decide again, on the fleet as it was at that moment, and compare.
+
+    410 `fleet_log_trimmed`: the log of that time is not kept any more.
+    """
     database: Database = request.app.state.database
     async with database.transaction(tenant=actor.tenant_id) as tx:
         receipt = await receipts.get(tx, actor, id)

@@ -14,7 +14,7 @@ from penstock.central.allocations import service as allocations
 from penstock.central.fleet import Change
 from penstock.kernel.actor import Actor
 from penstock.kernel.db import Tx
-from penstock.kernel.errors import Conflict, NotFound
+from penstock.kernel.errors import Conflict, Gone
 from penstock.placement import solver
 from penstock.placement.model import Plan, Request, Shape, Strategy
 from penstock.placement.nodes import WHOLE_MILLI
@@ -51,7 +51,7 @@ async def get(tx: Tx, actor: Actor, id: str) -> Receipt:
         )
     found = await of(tx, allocation.id)
     if found is None:
-        raise NotFound("allocation", id)
+        raise Gone(f"the receipt of allocation {allocation.id} is not kept any more")
     return found
 
 

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import orjson
 
-from penstock.central import fleet
+from penstock.central import fleet_history
 from penstock.central.fleet import Change
-from penstock.central.nodes.seen import see
+from penstock.central.nodes.seen import see_all
 from penstock.central.placement import receipts
 from penstock.central.placement.receipts import Receipt
 from penstock.kernel.db import Tx
 from penstock.placement import solver
-from penstock.placement.model import Fleet, Part, Plan
+from penstock.placement.model import Fleet, Plan
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ async def replay(tx: Tx, receipt: Receipt) -> Replay:
         return Replay(False, ["policy"], None)
     request = receipts.request_of(receipt["request"])
     revision: int = receipt["fleet_revision"]
+    await fleet_history.refuse_trimmed(tx, revision)
     past = await fleet_at(tx, revision, request.family)
     plan = solver.solve(request, past)
     if not isinstance(plan, Plan):
@@ -46,14 +47,6 @@ async def replay(tx: Tx, receipt: Receipt) -> Replay:
 async def fleet_at(tx: Tx, revision: int, family: str) -> Fleet:
     """A family as it was, rebuilt from the log."""
     past = Fleet(revision=revision)
-    since: dict[str, int] = {}
-    for id, (changed, row) in (await fleet.nodes_at(tx, revision, family)).items():
-        node = see(row)
-        if node is not None:
-            past.put(node)
-            since[id] = changed
-    for change in await fleet.leases_at(tx, revision):
-        if change.revision > since.get(change.node_id, revision):
-            happened = past.hold if change.kind == "claim" else past.free
-            happened(Part(change.node_id, change.slot_ids))
+    for node in see_all(await fleet_history.nodes_at(tx, revision, family)):
+        past.put(node)
     return past

@@ -39,6 +39,8 @@ class Snapshot:
 
     async def borrow(self, tx: Tx, changes: Sequence[Change]) -> Fleet:
         """The fleet as it is, given what its news were."""
+        if changes and changes[-1].revision - self._settled != len(changes):
+            self.doubt()  # the log was trimmed beyond what this replica knew
         if self._settled < 0:
             revision = await fleet.revision(tx)
             self._fleet = await _read(tx)

@@ -48,7 +48,7 @@ PLACE: Final = f"""
             (revision, kind, node_id, slot_ids, allocation_id, tenant_id, receipt, at)
         SELECT revision::bigint, 'claim', node, slot_ids, id, tenant, receipt, $1 FROM placed
     ), answered AS (
-        {recording(29)}
+        {recording(30)}
     )
     SELECT {append(22)}
 """  # noqa: S608 numbers of parameters, nothing else

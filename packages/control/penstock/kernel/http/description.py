@@ -22,6 +22,7 @@ REFUSALS: Final = {
     "403": "You may not do this, or it cannot be done now",
     "404": "There is no such thing, or none that you may see",
     "409": "It does not fit with how things are; nothing happened",
+    "410": "It was there, and is not kept any more",
     "422": "The request is not in order; nothing happened",
     "429": "More than was agreed; `Retry-After` says when to ask again",
     "503": "Not now; `Retry-After` says when to ask again",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.kernel import db, feed, wakeups
@@ -110,3 +110,9 @@ async def finish(tx: Tx, result: TaskResult, body: bytes) -> bool:
     wakeups.notify(tx, answered(result.task_id))
     TAKEN.hit()
     return True
+
+
+async def forget(tx: Tx, before: datetime, limit: int) -> int:
+    """Delete old tasks, so many at most; how many they were. Nobody waits beyond a deadline, and
+    who asks for a task once more, long after, has it done once more."""
+    return await store.forget(tx, before, limit)

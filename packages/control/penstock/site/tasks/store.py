@@ -86,3 +86,15 @@ async def holdings(tx: Tx, node_id: str) -> list[tuple[str, str, dict[str, int]]
         "SELECT allocation_id, standing, slots FROM holdings WHERE node_id = $1", node_id
     )
     return [(row["allocation_id"], row["standing"], row["slots"]) for row in rows]
+
+
+async def forget(tx: Tx, before: datetime, limit: int) -> int:
+    """Delete tasks whose deadline was before then, so many at most; how many they were."""
+    return await tx.execute(
+        """
+        DELETE FROM tasks WHERE id IN (
+            SELECT id FROM tasks WHERE deadline < $1 ORDER BY deadline LIMIT $2)
+        """,
+        before,
+        limit,
+    )

@@ -10,12 +10,12 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
 
-from penstock.central.audit.model import Line, Point
+from penstock.central.evidence.model import Line, Point
 
 FOLDER: Final = "segments"
 CHECKPOINT: Final = "checkpoint.json"
@@ -49,9 +49,16 @@ class Checkpoint:
             return None
 
 
-def signed_bytes(point: Point) -> bytes:
-    """What a checkpoint's signature is over."""
-    return f"penstock audit checkpoint\n{point.seq}\n{point.hash.hex()}\n".encode()
+def signed_bytes(log: str, point: Point) -> bytes:
+    """What the signature of a log's checkpoint is over."""
+    return f"penstock {log} checkpoint\n{point.seq}\n{point.hash.hex()}\n".encode()
+
+
+def chain(before: Point, seq: int, at: datetime, entry: str) -> Line:
+    """The next line of a log whose entries are chained when they are exported."""
+    point = Point(seq, hashlib.sha256(before.hash + entry.encode()).digest())
+    text = f'{{"seq": {seq}, "hash": "{point.hash.hex()}", {ENTRY}{entry}}}'
+    return Line(point, at, text)
 
 
 def follow(before: Point, lines: Sequence[Line]) -> bool:
