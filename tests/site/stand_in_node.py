@@ -19,6 +19,7 @@ class StandInNode:
         self.asked: list[str] = []
         self.silent: set[str] = set()  # leases of which it says nothing
         self.fails: dict[str, str] = {}  # why, by the beginning of a task's id
+        self.faults: dict[str, list[str]] = {}  # of a lease's provision, one after the other
 
     @property
     def node(self) -> Node:
@@ -54,7 +55,11 @@ class StandInNode:
             task_id=task.task_id, node_id=self.id, status=wire.TASK_STATUS_DONE
         )
         why = next((why for id, why in self.fails.items() if task.task_id.startswith(id)), "")
-        if why:
+        raised = self.faults.get(lease) if task.HasField("provision") else None
+        if raised:
+            result.status, result.reason = wire.TASK_STATUS_FAILED, "it is busy"
+            result.fault = raised.pop(0)
+        elif why:
             result.status, result.reason = wire.TASK_STATUS_FAILED, why
         elif task.task_id.startswith("provision:"):
             result.runtime.allocation_id = lease

@@ -5,9 +5,9 @@ import hashlib
 from penstock_contracts.wire_pb2 import DesiredAllocation, LeaseTask, SlotBinding, Task
 
 
-def provision(document: DesiredAllocation) -> Task:
+def provision(document: DesiredAllocation, attempt: int) -> Task:
     """Give the tenant its GPUs, as a VM or as the whole host."""
-    id = f"provision:{document.allocation_id}:{document.revision}"
+    id = f"provision:{document.allocation_id}:{document.revision}:{attempt}"
     return Task(task_id=id, node_id=document.node_id, provision=_lease(document))
 
 

@@ -4,14 +4,18 @@ A lease is active when its node proved, signed, that the tenant has exactly the 
 were claimed for it.
 """
 
+from itertools import count
+from typing import NoReturn
+
 from penstock.kernel.db import Tx
 from penstock.site.documents import service as documents
 from penstock.site.leases import hands, reporting
 from penstock.site.leases.model import Lease
-from penstock.site.sagas.model import Saga, Step, StepFailed
+from penstock.site.sagas.model import Saga, Step, StepFailed, StepTransient
 from penstock.site.tasks.service import NoAnswer, Tasks
 from penstock_contracts import wire_pb2 as wire
-from penstock_contracts.wire_pb2 import RuntimeUp
+from penstock_contracts.drivers import fault_names, faults
+from penstock_contracts.wire_pb2 import RuntimeUp, TaskResult
 
 NAME = "realize"
 UNDO_ATTEMPTS_MAX = 3
@@ -31,22 +35,31 @@ class Realize:
         )
 
     async def provision(self, lease: Lease) -> None:
-        """The node makes the runtime and hands over exactly the GPUs that were claimed."""
+        """The node makes the runtime and hands over exactly the GPUs that were claimed. An attempt
+        is a task: one that the host said may be repeated is passed over when this runs again."""
 
         async def begin(tx: Tx) -> None:
             await documents.still_wanted(tx, lease.document)
             await reporting.step(tx, lease, NAME, "provision", wire.STEP_STATUS_STARTED)
 
-        try:
-            result = await self._tasks.perform(
-                hands.provision(lease.desired), lease.id, begin, lease.document.correlation_id
-            )
-        except NoAnswer as silence:  # its deadline passed: the same task is never answered
-            raise StepFailed(str(silence)) from silence
-        if result.status != wire.TASK_STATUS_DONE:
-            await self._database.run(lambda tx: documents.still_wanted(tx, lease.document))
-            raise StepFailed(result.reason or wire.TaskStatus.Name(result.status))
-        _verify(lease, result.runtime)
+        for attempt in count(1):
+            task = hands.provision(lease.desired, attempt)
+            try:
+                answer = await self._tasks.answer(
+                    task, lease.id, begin, lease.document.correlation_id
+                )
+            except NoAnswer as silence:  # its deadline passed: the same task is never answered
+                raise StepFailed(str(silence)) from silence
+            if answer.result.status == wire.TASK_STATUS_DONE:
+                _verify(lease, answer.result.runtime)
+                return
+            if not (answer.known and may_be_repeated(answer.result)):
+                await self._give_up(lease, answer.result)
+
+    async def _give_up(self, lease: Lease, result: TaskResult) -> NoReturn:
+        await self._database.run(lambda tx: documents.still_wanted(tx, lease.document))
+        why = result.reason or wire.TaskStatus.Name(result.status)
+        raise StepTransient(why) if may_be_repeated(result) else StepFailed(why)
 
     async def unprovision(self, lease: Lease) -> None:
         """Whatever the node made for the lease is destroyed.
@@ -98,6 +111,12 @@ class Realize:
             lambda tx: reporting.step(tx, lease, NAME, step, status, detail),
             correlation_id=lease.document.correlation_id,
         )
+
+
+def may_be_repeated(result: TaskResult) -> bool:
+    """Whether the host failed with a fault after which the same call may be right again."""
+    fault = fault_names.BY_NAME.get(result.fault)
+    return fault is not None and not issubclass(fault, faults.FINAL)
 
 
 def _verify(lease: Lease, runtime: RuntimeUp) -> None:

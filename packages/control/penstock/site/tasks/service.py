@@ -28,6 +28,12 @@ class NoAnswer(Exception):
 
 
 @dataclass(frozen=True)
+class Answer:
+    result: TaskResult
+    known: bool  # it was there before it was asked for this time
+
+
+@dataclass(frozen=True)
 class Tasks:
     """What it takes to have a task done."""
 
@@ -54,6 +60,16 @@ class Tasks:
         begin: Callable[[Tx], Awaitable[None]],
         correlation_id: str,
     ) -> TaskResult:
+        """What the node answers."""
+        return (await self.answer(task, allocation_id, begin, correlation_id)).result
+
+    async def answer(
+        self,
+        task: Task,
+        allocation_id: str,
+        begin: Callable[[Tx], Awaitable[None]],
+        correlation_id: str,
+    ) -> Answer:
         """Ask, in one transaction with `begin`, and wait for the answer. Safe to repeat."""
 
         async def work(tx: Tx) -> None:
@@ -64,10 +80,12 @@ class Tasks:
         with self.wakeups.subscribe(answered(task.task_id)) as wakeup:
             await self.database.run(work, correlation_id=correlation_id)
             began = loop.time()
+            known = True
             while True:
                 signed, left_s = await self.database.run(lambda tx: self._result(tx, task.task_id))
                 if signed is not None:
-                    return TaskResult.FromString(Signed.FromString(signed).payload)
+                    return Answer(TaskResult.FromString(Signed.FromString(signed).payload), known)
+                known = False
                 # After an outage of ours the answer may be on its way: wait a little anyway.
                 left_s = max(left_s, GRACE.total_seconds() - (loop.time() - began))
                 if left_s <= 0:
