@@ -180,6 +180,22 @@ async def test_a_lease_waits_until_its_proofs_are_exported(past: Past) -> None:
             assert batch.held == remains.WAIT
 
 
+async def test_a_gang_goes_whole_or_not_at_all(past: Past) -> None:
+    (outcome,) = await Committer(past.database).commit([past.stage.ask(8, "metal", nodes=2)])
+    assert isinstance(outcome, Placed)
+    lead, other = [member.id for member in outcome.lease.members]
+    await past.stage.give_back(lead)
+    await past.pass_days(100)
+    assert "leases" not in await past.trimmer.trim(), "one of them is not clean"
+    await past.stage.give_back(other)
+    await past.pass_days(50)
+    assert "leases" not in await past.trimmer.trim(), "one of them is over for 50 days"
+    await past.pass_days(50)
+    assert (await past.trimmer.trim())["leases"] == 2
+    assert await past.count("allocations") == 0
+    assert not await past.violations()
+
+
 async def test_a_replica_that_knew_less_reads_the_fleet_anew(past: Past) -> None:
     slow, quick = Committer(past.database), Committer(past.database)
     await slow.commit([past.stage.ask(1)])
