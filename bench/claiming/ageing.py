@@ -103,13 +103,13 @@ class Ageing:
 
     async def vacuum(self) -> None:
         """As autovacuum does by itself in a month that lasts a month."""
-        owner = await asyncpg.connect(self._fleet.url)
+        owner = await asyncpg.connect(self._fleet.owner_url)
         await owner.execute("VACUUM (ANALYZE)")
         await owner.close()
 
     async def look(self) -> Age:
         """How large it all is, and what a start takes; placing, in the best of the last months."""
-        owner = await asyncpg.connect(self._fleet.url)
+        owner = await asyncpg.connect(self._fleet.owner_url)
         size: int = await owner.fetchval("SELECT pg_database_size(current_database())")
         usage: int = await owner.fetchval("SELECT pg_total_relation_size('usage_segments')")
         await owner.close()

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import asyncpg
@@ -42,6 +42,7 @@ class Fleet:
     url: str
     tenant_id: TenantId
     project: str
+    owner_url: str = ""
 
     @property
     def actor(self) -> Actor:
@@ -74,7 +75,8 @@ def build(started: EmbeddedPostgres, name: str, nodes: int) -> Fleet:
     started.create_database(name)
     asyncio.run(migrations.migrate(started.url(name), "central"))
     url = started.serving_url("central", name)
-    return asyncio.run(_build(url, started.url(name, role="postgres"), nodes))
+    fleet = asyncio.run(_build(url, started.url(name, role="postgres"), nodes))
+    return replace(fleet, owner_url=started.url(name))
 
 
 async def _build(url: str, above_the_walls: str, nodes: int) -> Fleet:
