@@ -13,6 +13,9 @@ from penstock.kernel import migrations
 from penstock.local import ports, postgres
 from penstock.local.postgres import EmbeddedPostgres
 
+# Tests start processes from one that speaks gRPC; its hooks may hang a child before it begins.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 settings.register_profile("untimed", deadline=None)  # no test asserts a time
 settings.load_profile("untimed")
 

@@ -29,7 +29,7 @@ def test_a_lease_unwinds_after_a_failure_for_good_at(platform: Platform, point: 
         checks.assert_usage(platform, id, "OBSERVED_ACTIVE", "OBSERVED_FAILED")
     else:
         assert checks.usage_of(platform, id) == []
-    assert ("realize.unprovision", "STEP_STATUS_UNDONE") in steps_of(platform, id)
+    assert ("unprovision", "undone") in steps_of(platform, id)
     checks.assert_over(platform, id)
 
 

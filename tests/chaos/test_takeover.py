@@ -193,7 +193,9 @@ def test_each_executor_shows_its_loops_and_the_one_without_the_uplink_waits_for_
     dials = pair.holder_of_uplink()
     assert uplinks == {dials: "ok", pair.other(dials): "waiting"}
     for id, each in shown.items():
-        assert each.keys() == {"wakeups", "certificate", "uplink", "executors", "documents"}
+        assert each.keys() == {
+            "wakeups", "certificate", "uplink", "executors", "documents", "retention",
+        }  # fmt: skip
         assert {(loop["plane"], loop["replica"]) for loop in each.values()} == {("site", id)}
         assert each["executors"]["runs"] > 0
 

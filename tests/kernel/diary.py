@@ -1,7 +1,7 @@
 """A receiver that writes down what it was given: one row for each entry, in order."""
 
 import asyncpg
-from logins import owner_url
+from logins import owner_url, superuser_url
 
 from penstock.kernel import feed
 from penstock.kernel.db import Database, Tx
@@ -24,6 +24,13 @@ async def prepare(url: str, plane: str = "site") -> None:
 async def as_owner(url: str, sql: str) -> None:
     connection = await asyncpg.connect(owner_url(url))
     await connection.execute(sql)
+    await connection.close()
+
+
+async def above_the_walls(url: str, sql: str) -> None:
+    """As somebody who may delete anything, past every trigger."""
+    connection = await asyncpg.connect(superuser_url(url))
+    await connection.execute(f"SET session_replication_role = replica; {sql}")
     await connection.close()
 
 

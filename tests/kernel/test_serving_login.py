@@ -27,7 +27,7 @@ AROUND = (
     "SELECT * FROM feed_heads",
     "SELECT * FROM schema_migrations",
     "INSERT INTO feed_heads VALUES ('x', 1)",
-    "SELECT append_outgoing('[]', '[]', '{}', '{}', '{}', '{}', now())",
+    "SELECT append_outgoing('[]', '[]', '{}', '{}', '{}', '{}', '{}', now())",
 )
 ESCAPES = (
     "SET ROLE penstock",

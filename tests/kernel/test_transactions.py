@@ -176,7 +176,8 @@ async def test_tampering_with_the_audit_log_is_found(
 
 async def test_the_systems_own_role_cannot_rewrite_the_audit_log(upper: Database) -> None:
     await chain(upper, 2)
-    for sql in ("UPDATE audit_entries SET actor = 'x'", "DELETE FROM audit_entries"):
-        with pytest.raises(asyncpg.InsufficientPrivilegeError):
-            async with upper.transaction() as tx:
-                await tx.execute(sql)
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with upper.transaction() as tx:
+            await tx.execute("UPDATE audit_entries SET actor = 'x'")
+    async with upper.transaction() as tx:  # only what is before the start of the log may go
+        assert await tx.execute("DELETE FROM audit_entries") == 0
