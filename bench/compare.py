@@ -1,10 +1,10 @@
 """Compares this tree with another checkout of it: the same benchmarks, in turn, in one run.
 
-    .venv/bin/python bench/compare.py OTHER [--rounds 3] [--benchmark claims.py] [-- --quick]
+    .venv/bin/python bench/compare.py OTHER [--rounds 3] [--benchmark claims.py] [--quick]
 
 OTHER is a checkout in which `make setup` was run. Each round runs every benchmark in both trees,
-one after the other, and which is first alternates. Printed are the medians of each figure and this
-tree's ratio to the other's; the last line is JSON.
+one after the other, and which is first alternates; what is not an option here is given to them.
+Printed are the medians of each figure and this tree's ratio to the other's; the last line is JSON.
 """
 
 import argparse
@@ -24,11 +24,10 @@ def main() -> None:
     parser.add_argument("other", type=Path, help="a checkout in which `make setup` was run")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--benchmark", action="append", help="default: claims.py and lease.py")
-    parser.add_argument("given", nargs="*", help="what each benchmark is given, after --")
-    options = parser.parse_args()
+    options, given = parser.parse_known_args()
     found: dict[str, dict[str, float]] = {}
     for benchmark in options.benchmark or ["claims.py", "lease.py"]:
-        found |= compare(options.other.resolve(), benchmark, options.rounds, options.given)
+        found |= compare(options.other.resolve(), benchmark, options.rounds, given)
     print(json.dumps(found))
 
 
